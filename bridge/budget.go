@@ -1,0 +1,89 @@
+package bridge
+
+import "time"
+
+// PeriodKind is the length of a budget's period.
+type PeriodKind string
+
+// The periods of budgets.
+const (
+	Day   PeriodKind = "day"
+	Week  PeriodKind = "week" // ISO, begins on Monday
+	Month PeriodKind = "month"
+)
+
+// Budget is a ceiling of one account for each period.
+type Budget struct {
+	Account Account        `json:"account"`
+	Every   PeriodKind     `json:"every"`
+	Zone    *time.Location `json:"-"`
+	Limit   Money          `json:"limit"`
+	Hard    bool           `json:"hard"` // no approval may exceed it
+	// Approvers are Unix accounts, or groups with a leading @, that may approve
+	// above it.
+	Approvers []string `json:"approvers,omitempty"`
+}
+
+// Decision is a person's answer to a waiting rental.
+type Decision struct {
+	Rental  RentalID  `json:"rental"`
+	Version int64     `json:"version"` // of the question that was answered
+	Yes     bool      `json:"yes"`
+	Who     string    `json:"who"` // Unix account; never the requester
+	Text    string    `json:"text,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// NewsKind names what happened, for audit, story and bot.
+type NewsKind string
+
+// News of rentals, machines, jobs, people and the system.
+const (
+	NewsAsked     NewsKind = "asked" // a rental waits for a person
+	NewsApproved  NewsKind = "approved"
+	NewsDenied    NewsKind = "denied"
+	NewsLapsed    NewsKind = "lapsed"
+	NewsWithdrawn NewsKind = "withdrawn"
+	NewsReserved  NewsKind = "reserved" // hold and intent are durable
+	NewsCreating  NewsKind = "creating" // the create call is about to be sent
+	NewsCreated   NewsKind = "created"
+	NewsRefused   NewsKind = "refused"
+	NewsUnknown   NewsKind = "unknown"
+	NewsJoined    NewsKind = "joined" // one machine registered
+	NewsAdmitted  NewsKind = "admitted"
+	NewsRouted    NewsKind = "routed"
+	NewsStarted   NewsKind = "started"  // a job runs on rented machines
+	NewsFinished  NewsKind = "finished" // a job left them
+	NewsNotice    NewsKind = "notice"
+	NewsDrained   NewsKind = "drained" // and signalled
+	NewsRequeued  NewsKind = "requeued"
+	NewsReclaimed NewsKind = "reclaimed"
+	NewsDraining  NewsKind = "draining"
+	NewsReleasing NewsKind = "releasing"
+	NewsGone      NewsKind = "gone" // one machine
+	NewsSettled   NewsKind = "settled"
+	NewsExtended  NewsKind = "extended"
+	NewsOrphan    NewsKind = "orphan"
+	NewsForeign   NewsKind = "foreign-job"
+	NewsFrozen    NewsKind = "frozen"
+	NewsThawed    NewsKind = "thawed"
+	NewsProtected NewsKind = "protected"
+	NewsWarning   NewsKind = "warning"
+)
+
+// News is one line of the append-only record of what happened.
+type News struct {
+	ID      int64     `json:"id"` // given by the store, increasing
+	At      time.Time `json:"at"`
+	Kind    NewsKind  `json:"kind"`
+	Cluster string    `json:"cluster,omitempty"`
+	Rental  RentalID  `json:"rental,omitempty"`
+	Machine string    `json:"machine,omitempty"` // provider id
+	Node    string    `json:"node,omitempty"`
+	Job     JobID     `json:"job,omitempty"`
+	Who     string    `json:"who,omitempty"`
+	Why     Reason    `json:"why,omitempty"`
+	Pool    *Pool     `json:"pool,omitempty"`
+	Cost    Money     `json:"cost"`
+	Text    string    `json:"text,omitempty"`
+}

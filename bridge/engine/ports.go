@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// What the engine needs of the world, in interfaces so small that a step names
+// only what it uses. Adapters satisfy them without importing this package.
+
+// Observer reads a cluster: one job dump and one node dump a call. An error or
+// a doubtful answer must never look like an empty queue.
+type Observer interface {
+	Observe(ctx context.Context) (bridge.Queue, error)
+}
+
+// Joiner prepares a machine to join a cluster.
+type Joiner interface {
+	// UserData is the boot script of a rental's machines, the same for all of
+	// one create call. It carries no secret but the enrolment ticket in b.
+	UserData(ctx context.Context, r *bridge.Rental, b Boot) (string, error)
+	// Enrolment is what one machine needs to join, secrets included; it is sent
+	// only over the enrolment's own TLS connection.
+	Enrolment(ctx context.Context, r *bridge.Rental, m *bridge.Machine) (map[string]string, error)
+}
+
+// Boot is what a boot script needs to reach the bridge once.
+type Boot struct {
+	URL    string // of the enrolment service, https
+	CA     string // PEM the machine pins
+	Ticket string // short-lived, one use for each machine of the rental
+	// Expires is when the machine must be off, whatever happens to us.
+	Expires time.Time
+}
+
+// Admitter lets machines into a scheduler and takes them out. Every call is
+// safe to repeat and reads back what it wrote.
+type Admitter interface {
+	// Admit makes the rental's overlay hold exactly the given nodes, in one call
+	// to the scheduler.
+	Admit(ctx context.Context, r *bridge.Rental, nodes []string) error
+	// Dismiss takes nodes out of the overlay and deletes them from the
+	// scheduler; with the last node the overlay goes too. It fails with
+	// ErrBusy while a job holds one of them.
+	Dismiss(ctx context.Context, r *bridge.Rental, nodes []string) error
+}
+
+// Router lets a pending job use a rental's overlay, or takes that away.
+type Router interface {
+	Route(ctx context.Context, r *bridge.Rental, job bridge.JobID) error
+	Unroute(ctx context.Context, r *bridge.Rental, job bridge.JobID) error
+}
+
+// Preempter brings jobs off machines that are taken back.
+type Preempter interface {
+	Drain(ctx context.Context, nodes []string, why string) error
+	Signal(ctx context.Context, job bridge.JobID, signal, to string) error
+	// Requeue puts a running job back, before its script can end by itself, and
+	// makes it eligible at once when its steps are dead. ErrNotRestartable for
+	// a job that must not be.
+	Requeue(ctx context.Context, job bridge.JobID) error
+	// Down tells the scheduler that nodes are gone.
+	Down(ctx context.Context, nodes []string, why string) error
+	// Expedite makes a requeued job eligible now, cutting the scheduler's own
+	// delay, and repeats safely. It reports whether the job is eligible.
+	Expedite(ctx context.Context, job bridge.JobID) (bool, error)
+}
+
+// Commenter writes an explanation where the job's owner sees it.
+type Commenter interface {
+	Comment(ctx context.Context, job bridge.JobID, text string) error
+}
+
+// Scheduler is all of a cluster; steps take the part they use.
+type Scheduler interface {
+	Observer
+	Joiner
+	Admitter
+	Router
+	Preempter
+	Commenter
+}
+
+// Errors a scheduler returns for what is final, not for a fault.
+var (
+	ErrBusy           = errors.New("a job holds the node")
+	ErrNotRestartable = errors.New("the job may not be requeued")
+	ErrNoJob          = errors.New("no such job")
+	ErrOverBudget     = errors.New("over budget")
+	ErrVersion        = errors.New("changed by somebody else meanwhile")
+	ErrEpoch          = errors.New("another bridge has taken over this store")
+)
+
+// Cloud is one account of one cloud. All errors are *bridge.CloudError.
+type Cloud interface {
+	Name() string
+	Offers(ctx context.Context) ([]bridge.Offer, error)
+	// Create asks for all of l.Count machines or none. The same token twice is
+	// the same machines.
+	Create(ctx context.Context, l bridge.Launch) (bridge.Handle, error)
+	// Observe returns the machines of an accepted create: a capacity failure may
+	// arrive here only. A *bridge.CloudError with a refused kind ends the attempt.
+	Observe(ctx context.Context, l bridge.Launch, h bridge.Handle) ([]bridge.Instance, error)
+	// List returns all machines whose TagStore is storeID and those of TagCluster
+	// with another store id; Complete only if every page arrived.
+	List(ctx context.Context, storeID, cluster string) (bridge.Listing, error)
+	Terminate(ctx context.Context, ids []string) error
+}
+
+// Teller is a cloud that tells of notices and changes without being asked.
+// Changed returns when something may have changed since the cursor, or when ctx ends.
+type Teller interface {
+	Changed(ctx context.Context, cursor string) (next string, err error)
+}
+
+// RentalStore keeps rentals: one method, one transaction. Every write carries
+// the writer's epoch (ErrEpoch), the rental's version (ErrVersion) and the news
+// of it, and increases the version by one.
+type RentalStore interface {
+	Live(ctx context.Context) ([]bridge.Rental, error)
+	NextID(ctx context.Context) (bridge.RentalID, error)
+	// Propose stores a question: state waiting, nothing held.
+	Propose(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
+	// Reserve checks every budget of r.Account and its ancestors and stores hold
+	// and intent together. ErrOverBudget leaves no trace.
+	Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error)
+	// Save stores the next version of a rental whose hold does not change.
+	Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
+}
+
+// MoneyStore moves money of a rental that is held.
+type MoneyStore interface {
+	Balances(ctx context.Context, now time.Time, budgets []bridge.Budget) ([]bridge.Balance, error)
+	// Extend adds to a rental's hold, or ErrOverBudget.
+	Extend(ctx context.Context, r bridge.Rental, more bridge.Money, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error)
+	// Post meters cost so far: r.Cost is the new total, the difference is posted.
+	Post(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
+	// Settle posts the final cost and voids the rest of the hold.
+	Settle(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
+}
+
+// StateStore keeps what is not a rental.
+type StateStore interface {
+	StoreID() string
+	Epoch() int64
+	Marks(ctx context.Context) (Marks, error)
+	SaveMarks(ctx context.Context, m Marks, news ...bridge.News) error
+	Tell(ctx context.Context, news ...bridge.News) error
+}
+
+// Marks are the engine's memories between cycles and restarts.
+type Marks struct {
+	Pools    []bridge.PoolHealth             `json:"pools"`
+	Answers  []bridge.Answer                 `json:"answers"`
+	Reclaims map[string]map[bridge.JobID]int `json:"reclaims"`
+	// Frozen is set by a person, Protected by the breaker with its cause.
+	Frozen    bool   `json:"frozen"`
+	Protected string `json:"protected"`
+	// Failures of the latest launches, oldest first, for the breaker.
+	Failures []time.Time `json:"failures"`
+	// Suspects are machines with our tag that the store does not know, by cloud
+	// and provider id, with when they were first and last listed.
+	Suspects map[string]Suspect `json:"suspects"`
+	// Requeued are jobs taken off reclaimed machines that are not eligible yet.
+	Requeued map[string]map[bridge.JobID]time.Time `json:"requeued"`
+	// HighWater is the latest time ever seen; a clock that steps back is not believed.
+	HighWater time.Time `json:"high_water"`
+}
+
+// Suspect is a machine that looks like an orphan.
+type Suspect struct {
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Lists int       `json:"lists"`
+}
+
+// Store is all of it; steps take the part they use.
+type Store interface {
+	RentalStore
+	MoneyStore
+	StateStore
+}

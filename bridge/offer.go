@@ -1,0 +1,84 @@
+package bridge
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Market is how a machine is bought.
+type Market string
+
+// The two elastic markets.
+const (
+	OnDemand Market = "on-demand"
+	Spot     Market = "spot"
+)
+
+// Pool is where machines of one kind come from: the unit that sells out.
+type Pool struct {
+	Cloud  string `json:"cloud"`
+	Region string `json:"region"`
+	Zone   string `json:"zone"`
+	Type   string `json:"type"`
+	Market Market `json:"market"`
+}
+
+// String prints cloud/region/zone/type/market.
+func (p Pool) String() string {
+	return strings.Join([]string{p.Cloud, p.Region, p.Zone, p.Type, string(p.Market)}, "/")
+}
+
+// Offer is a pool at a rate, with what a machine of it has.
+type Offer struct {
+	Pool     Pool     `json:"pool"`
+	Shape    Shape    `json:"shape"`
+	Features []string `json:"features,omitempty"`
+	Rate     Rate     `json:"rate"`
+	// SampledAt is when the cloud gave the rate; older than MaxAge it serves
+	// quotes only, never an admission.
+	SampledAt time.Time     `json:"sampled_at"`
+	MaxAge    time.Duration `json:"max_age"`
+	Boot      time.Duration `json:"boot"`      // expected, from create to joined
+	Available int           `json:"available"` // machines in stock; negative: unknown
+	// Step and Minimum are the billing step and minimum charge of one machine.
+	Step    time.Duration `json:"step"`
+	Minimum time.Duration `json:"minimum"`
+	// Notice is the warning given before a spot machine is taken; zero: none.
+	Notice time.Duration `json:"notice"`
+}
+
+// Fresh reports whether the rate may be used to buy at now.
+func (o *Offer) Fresh(now time.Time) bool {
+	return o.Rate.Micro > 0 && !o.SampledAt.IsZero() && now.Sub(o.SampledAt) <= o.MaxAge && o.SampledAt.Sub(now) < time.Minute
+}
+
+// Holds reports whether one machine of the offer satisfies a node's shape.
+func (o *Offer) Holds(s *Shape) bool {
+	h := &o.Shape
+	if h.CPUs < s.CPUs || h.MemoryMiB < s.MemoryMiB || h.GPUs < s.GPUs || h.DiskMiB < s.DiskMiB {
+		return false
+	}
+	if s.GPUs > 0 && s.GPUType != "" && s.GPUType != h.GPUType {
+		return false
+	}
+	for k, n := range s.GRES {
+		if h.GRES[k] < n {
+			return false
+		}
+	}
+	for _, or := range s.Features {
+		if !slices.ContainsFunc(or, func(w string) bool { return slices.Contains(o.Features, w) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// PoolHealth remembers refusals of a pool.
+type PoolHealth struct {
+	Pool      Pool      `json:"pool"`
+	DownUntil time.Time `json:"down_until"`
+	Failures  int       `json:"failures"` // in a row
+	Code      string    `json:"code"`     // the cloud's last word
+}

@@ -1,0 +1,50 @@
+package bridge
+
+import "time"
+
+// Policy judges demands. It is implemented by package policies and must be
+// pure: the same facts give the same terms.
+type Policy interface {
+	// Terms returns what policy allows for a demand. The result is shared by all
+	// demands policy cannot tell apart and must not be changed.
+	Terms(d *Demand, f *Facts) *Terms
+}
+
+// Facts are the figures of a whole cluster that conditions may use.
+type Facts struct {
+	Cluster       string        `json:"cluster"`
+	Pending       int           `json:"pending"`        // demands that more machines would help
+	OldestWait    time.Duration `json:"oldest_wait"`    // among them
+	UtilisationPM int           `json:"utilisation_pm"` // GPUs (or CPUs where there are none) allocated of the cluster's own, per mille
+}
+
+// Terms are what policy allows for one kind of demand.
+type Terms struct {
+	// Burst is false with the reason why not: opted out, observing only, class P0.
+	Burst   bool    `json:"burst"`
+	Why     Reason  `json:"why"`
+	Rule    string  `json:"rule"` // name of the rule that decided
+	Class   Class   `json:"class"`
+	Account Account `json:"account"` // organisation/team/project without the user
+
+	Wait     time.Duration `json:"wait"`      // eligible at least this long before bursting
+	Markets  []Market      `json:"markets"`   // allowed, first choice first
+	Clouds   []string      `json:"clouds"`    // allowed, empty: all
+	Regions  []string      `json:"regions"`   // allowed, empty: all
+	MaxRate  Rate          `json:"max_rate"`  // per machine-hour, zero: none
+	MaxCost  Money         `json:"max_cost"`  // worst case of one rental, zero: none
+	Most     int           `json:"most"`      // machines of this project at once, zero: none allowed
+	Least    int           `json:"least"`     // machines one rental has at least
+	Idle     time.Duration `json:"idle"`      // without a job before release
+	Life     time.Duration `json:"life"`      // longest life; also the hold of a job without a time limit
+	Reclaims int           `json:"reclaims"`  // of one job before it goes on demand
+	AskAbove Money         `json:"ask_above"` // worst case above which a person is asked even within budget, zero: never
+	Ask      bool          `json:"ask"`       // may exceed the budget by approval; else over budget is no
+	AskFor   time.Duration `json:"ask_for"`   // how long a question stays open
+	Share    bool          `json:"share"`     // other projects may use its idle machines, and pay
+
+	Signal       string        `json:"signal,omitempty"`    // sent at a notice to jobs that opted in; empty: none
+	SignalTo     string        `json:"signal_to,omitempty"` // batch or steps
+	SignalWindow time.Duration `json:"signal_window"`       // for the checkpoint, at most the notice
+	Comment      bool          `json:"comment"`             // explain in the job's admin comment
+}

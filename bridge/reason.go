@@ -1,0 +1,69 @@
+package bridge
+
+// Reason is the named cause of a verdict or a step: stable, in kebab case, and
+// listed here once. Texts for people are made from it elsewhere.
+type Reason string
+
+// Why a demand is bursted, waits, is asked about, or never leaves.
+const (
+	// burst
+	ReasonCheapest Reason = "cheapest-fit"       // a rental is made on the cheapest offer that fits
+	ReasonRoute    Reason = "idle-machine-fits"  // an idle rented machine serves it
+	ReasonUnderway Reason = "machines-under-way" // its rental exists already
+	// ask
+	ReasonOverBudget Reason = "over-budget"     // above the budget, approval may allow it
+	ReasonAskAbove   Reason = "above-ask-limit" // within budget, but policy wants a person
+	ReasonAsked      Reason = "waiting-for-answer"
+	// wait
+	ReasonWaitPolicy Reason = "wait-not-over"
+	ReasonStartsSoon Reason = "starts-sooner-locally"
+	ReasonSoon       Reason = "eligible-soon"
+	ReasonStale      Reason = "stale-view"
+	ReasonFrozen     Reason = "frozen"
+	ReasonProtected  Reason = "protected-mode"
+	ReasonPoolsDown  Reason = "pools-sold-out"
+	ReasonNoPrice    Reason = "no-fresh-price"
+	ReasonMost       Reason = "machine-limit"
+	ReasonNoBudget   Reason = "budget-spent" // over a hard budget that no approval may exceed
+	ReasonDenied     Reason = "denied"
+	ReasonLapsed     Reason = "not-answered"
+	ReasonLocalFree  Reason = "local-node-free"
+	ReasonAhead      Reason = "behind-in-queue" // capacity found so far goes to jobs ahead
+	// never
+	ReasonObserve        Reason = "observe-only"
+	ReasonOptOut         Reason = "opted-out"
+	ReasonNoRule         Reason = "no-rule"
+	ReasonReserved       Reason = "p0-reserved-only"
+	ReasonSitePolicy     Reason = "site-limit"
+	ReasonUserHold       Reason = "held-by-owner"
+	ReasonSiteConfig     Reason = "site-configuration"
+	ReasonDoubtful       Reason = "doubtful"
+	ReasonUnplaceable    Reason = "cannot-place"
+	ReasonWorkflow       Reason = "workflow-manager"
+	ReasonNoOffer        Reason = "no-offer-fits"
+	ReasonTooDear        Reason = "above-price-ceiling"
+	ReasonDeadline       Reason = "deadline-too-near"
+	ReasonNoAccount      Reason = "no-account"      // policy maps it to no account that could pay
+	ReasonNotRestartable Reason = "not-restartable" // spot is all that is allowed, and it may not be requeued
+)
+
+// Why a rental or a machine takes a step.
+const (
+	ReasonCreated      Reason = "created"
+	ReasonRefused      Reason = "refused"
+	ReasonUnknown      Reason = "outcome-unknown"
+	ReasonLaunchLate   Reason = "launch-time-limit"
+	ReasonJoinLate     Reason = "join-time-limit"
+	ReasonWrongShape   Reason = "registered-with-less"
+	ReasonAdmitted     Reason = "gang-complete"
+	ReasonIdle         Reason = "idle"
+	ReasonExpired      Reason = "expired"
+	ReasonAskedRelease Reason = "asked-for"
+	ReasonDemandGone   Reason = "demand-gone"
+	ReasonNotice       Reason = "notice"
+	ReasonReclaimed    Reason = "reclaimed"
+	ReasonDied         Reason = "machine-died"
+	ReasonOrphan       Reason = "orphan"
+	ReasonGangBroken   Reason = "gang-broken"
+	ReasonJobsDone     Reason = "jobs-done"
+)

@@ -1,0 +1,117 @@
+package bridge
+
+import (
+	"strings"
+	"time"
+)
+
+// Account is a path organisation/team/project/user; every prefix is an account
+// of its own with budgets of its own.
+type Account string
+
+// Ancestors returns the account and all its prefixes, widest first.
+func (a Account) Ancestors() []Account {
+	parts := strings.Split(string(a), "/")
+	out := make([]Account, 0, len(parts))
+	for i := range parts {
+		out = append(out, Account(strings.Join(parts[:i+1], "/")))
+	}
+	return out
+}
+
+// Project returns the third level of the path, or the deepest there is above
+// the user.
+func (a Account) Project() Account {
+	parts := strings.Split(string(a), "/")
+	return Account(strings.Join(parts[:min(len(parts), 3)], "/"))
+}
+
+// Rental is one paid loan of machines.
+type Rental struct {
+	ID      RentalID  `json:"id"`
+	Version int64     `json:"version"` // increases by one with each change
+	State   State     `json:"state"`
+	Since   time.Time `json:"since"` // when State was entered
+
+	Cluster   string  `json:"cluster"`
+	Account   Account `json:"account"`   // who pays
+	Requester string  `json:"requester"` // Unix account of the job's owner or of who asked
+	Class     Class   `json:"class"`
+	Jobs      []JobID `json:"jobs,omitempty"`   // made for these; empty: asked for by a person
+	Gang      int     `json:"gang"`             // nodes that come whole or not at all
+	Origin    string  `json:"origin,omitempty"` // the jobs' own partition
+
+	Pool     Pool          `json:"pool"`
+	Shape    Shape         `json:"shape"` // of one machine, as declared to the scheduler
+	Features []string      `json:"features,omitempty"`
+	Rate     Rate          `json:"rate"`     // at decision
+	MaxRate  Rate          `json:"max_rate"` // ceiling the hold was computed with
+	Step     time.Duration `json:"step"`
+	Minimum  time.Duration `json:"minimum"`
+	Count    int           `json:"count"`
+	Attempt  int           `json:"attempt"`
+
+	Life     time.Duration `json:"life"` // longest life, from launch
+	Idle     time.Duration `json:"idle"` // release after this long without a job
+	Hold     Money         `json:"hold"` // the worst case
+	Cost     Money         `json:"cost"` // posted so far
+	Created  time.Time     `json:"created"`
+	Expires  time.Time     `json:"expires"` // machines are off by then; an unanswered question lapses by AskUntil
+	AskUntil time.Time     `json:"ask_until"`
+
+	Launch   Launch    `json:"launch"` // frozen before create
+	Handle   Handle    `json:"handle,omitempty"`
+	Machines []Machine `json:"machines,omitempty"`
+
+	// IdleSince is when the last job left; zero while one runs or none was admitted yet.
+	IdleSince time.Time `json:"idle_since"`
+	Why       Reason    `json:"why"` // of the latest step
+	Note      string    `json:"note,omitempty"`
+
+	ApprovedBy string `json:"approved_by,omitempty"`
+}
+
+// MachineState is the state of one machine of a rental.
+type MachineState string
+
+// The states of a machine. Noticed is a joined machine whose cloud has said it
+// takes it back.
+const (
+	MachineIntended  MachineState = "intended"
+	MachineCreated   MachineState = "created"
+	MachineJoined    MachineState = "joined"
+	MachineNoticed   MachineState = "noticed"
+	MachineReleasing MachineState = "releasing"
+	MachineGone      MachineState = "gone"
+)
+
+// Machine is one instance of a rental. It is known by its provider id; the
+// node name follows from the ordinal.
+type Machine struct {
+	Ordinal   int          `json:"ordinal"`
+	State     MachineState `json:"state"`
+	ID        string       `json:"id,omitempty"` // the provider's
+	Node      string       `json:"node"`
+	Address   string       `json:"address,omitempty"`
+	Rate      Rate         `json:"rate"`    // what the cloud charges for it
+	Started   time.Time    `json:"started"` // first second charged
+	Joined    time.Time    `json:"joined"`
+	Stopped   time.Time    `json:"stopped"` // last second charged
+	NoticeAt  time.Time    `json:"notice_at"`
+	ReclaimAt time.Time    `json:"reclaim_at"`
+	// Absent counts complete lists in a row, at least two minutes apart, that lack it.
+	Absent   int       `json:"absent,omitempty"`
+	AbsentAt time.Time `json:"absent_at"`
+	Fault    string    `json:"fault,omitempty"`
+}
+
+// Live returns the machines that may still cost money.
+func (r *Rental) Live() []Machine {
+	var out []Machine
+	for _, m := range r.Machines {
+		if m.State != MachineGone {
+			out = append(out, m)
+		}
+	}
+	return out
+}
