@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -21,19 +20,10 @@ type Observer interface {
 type Joiner interface {
 	// UserData is the boot script of a rental's machines, the same for all of
 	// one create call. It carries no secret but the enrolment ticket in b.
-	UserData(ctx context.Context, r *bridge.Rental, b Boot) (string, error)
+	UserData(ctx context.Context, r *bridge.Rental, b bridge.Boot) (string, error)
 	// Enrolment is what one machine needs to join, secrets included; it is sent
 	// only over the enrolment's own TLS connection.
 	Enrolment(ctx context.Context, r *bridge.Rental, m *bridge.Machine) (map[string]string, error)
-}
-
-// Boot is what a boot script needs to reach the bridge once.
-type Boot struct {
-	URL    string // of the enrolment service, https
-	CA     string // PEM the machine pins
-	Ticket string // short-lived, one use for each machine of the rental
-	// Expires is when the machine must be off, whatever happens to us.
-	Expires time.Time
 }
 
 // Admitter lets machines into a scheduler and takes them out. Every call is
@@ -44,7 +34,7 @@ type Admitter interface {
 	Admit(ctx context.Context, r *bridge.Rental, nodes []string) error
 	// Dismiss takes nodes out of the overlay and deletes them from the
 	// scheduler; with the last node the overlay goes too. It fails with
-	// ErrBusy while a job holds one of them.
+	// bridge.ErrBusy while a job holds one of them.
 	Dismiss(ctx context.Context, r *bridge.Rental, nodes []string) error
 }
 
@@ -59,7 +49,7 @@ type Preempter interface {
 	Drain(ctx context.Context, nodes []string, why string) error
 	Signal(ctx context.Context, job bridge.JobID, signal, to string) error
 	// Requeue puts a running job back, before its script can end by itself, and
-	// makes it eligible at once when its steps are dead. ErrNotRestartable for
+	// makes it eligible at once when its steps are dead. bridge.ErrNotRestartable for
 	// a job that must not be.
 	Requeue(ctx context.Context, job bridge.JobID) error
 	// Down tells the scheduler that nodes are gone.
@@ -84,16 +74,6 @@ type Scheduler interface {
 	Commenter
 }
 
-// Errors a scheduler returns for what is final, not for a fault.
-var (
-	ErrBusy           = errors.New("a job holds the node")
-	ErrNotRestartable = errors.New("the job may not be requeued")
-	ErrNoJob          = errors.New("no such job")
-	ErrOverBudget     = errors.New("over budget")
-	ErrVersion        = errors.New("changed by somebody else meanwhile")
-	ErrEpoch          = errors.New("another bridge has taken over this store")
-)
-
 // Cloud is one account of one cloud. All errors are *bridge.CloudError.
 type Cloud interface {
 	Name() string
@@ -117,7 +97,7 @@ type Teller interface {
 }
 
 // RentalStore keeps rentals: one method, one transaction. Every write carries
-// the writer's epoch (ErrEpoch), the rental's version (ErrVersion) and the news
+// the writer's epoch (bridge.ErrEpoch), the rental's version (bridge.ErrVersion) and the news
 // of it, and increases the version by one.
 type RentalStore interface {
 	Live(ctx context.Context) ([]bridge.Rental, error)
@@ -125,7 +105,7 @@ type RentalStore interface {
 	// Propose stores a question: state waiting, nothing held.
 	Propose(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
 	// Reserve checks every budget of r.Account and its ancestors and stores hold
-	// and intent together. ErrOverBudget leaves no trace.
+	// and intent together. bridge.ErrOverBudget leaves no trace.
 	Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error)
 	// Save stores the next version of a rental whose hold does not change.
 	Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
@@ -134,7 +114,7 @@ type RentalStore interface {
 // MoneyStore moves money of a rental that is held.
 type MoneyStore interface {
 	Balances(ctx context.Context, now time.Time, budgets []bridge.Budget) ([]bridge.Balance, error)
-	// Extend adds to a rental's hold, or ErrOverBudget.
+	// Extend adds to a rental's hold, or bridge.ErrOverBudget.
 	Extend(ctx context.Context, r bridge.Rental, more bridge.Money, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error)
 	// Post meters cost so far: r.Cost is the new total, the difference is posted.
 	Post(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
@@ -146,35 +126,9 @@ type MoneyStore interface {
 type StateStore interface {
 	StoreID() string
 	Epoch() int64
-	Marks(ctx context.Context) (Marks, error)
-	SaveMarks(ctx context.Context, m Marks, news ...bridge.News) error
+	Marks(ctx context.Context) (bridge.Marks, error)
+	SaveMarks(ctx context.Context, m bridge.Marks, news ...bridge.News) error
 	Tell(ctx context.Context, news ...bridge.News) error
-}
-
-// Marks are the engine's memories between cycles and restarts.
-type Marks struct {
-	Pools    []bridge.PoolHealth             `json:"pools"`
-	Answers  []bridge.Answer                 `json:"answers"`
-	Reclaims map[string]map[bridge.JobID]int `json:"reclaims"`
-	// Frozen is set by a person, Protected by the breaker with its cause.
-	Frozen    bool   `json:"frozen"`
-	Protected string `json:"protected"`
-	// Failures of the latest launches, oldest first, for the breaker.
-	Failures []time.Time `json:"failures"`
-	// Suspects are machines with our tag that the store does not know, by cloud
-	// and provider id, with when they were first and last listed.
-	Suspects map[string]Suspect `json:"suspects"`
-	// Requeued are jobs taken off reclaimed machines that are not eligible yet.
-	Requeued map[string]map[bridge.JobID]time.Time `json:"requeued"`
-	// HighWater is the latest time ever seen; a clock that steps back is not believed.
-	HighWater time.Time `json:"high_water"`
-}
-
-// Suspect is a machine that looks like an orphan.
-type Suspect struct {
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
-	Lists int       `json:"lists"`
 }
 
 // Store is all of it; steps take the part they use.

@@ -1,0 +1,13 @@
+package bridge
+
+import "errors"
+
+// Errors of schedulers and stores that are final answers, not faults.
+var (
+	ErrBusy           = errors.New("a job holds the node")
+	ErrNotRestartable = errors.New("the job may not be requeued")
+	ErrNoJob          = errors.New("no such job")
+	ErrOverBudget     = errors.New("over budget")
+	ErrVersion        = errors.New("changed by somebody else meanwhile")
+	ErrEpoch          = errors.New("another bridge has taken over this store")
+)

@@ -1,0 +1,29 @@
+package bridge
+
+import "time"
+
+// Marks are what the engine remembers between cycles and restarts.
+type Marks struct {
+	Pools    []PoolHealth             `json:"pools"`
+	Answers  []Answer                 `json:"answers"`
+	Reclaims map[string]map[JobID]int `json:"reclaims"`
+	// Frozen is set by a person, Protected by the breaker with its cause.
+	Frozen    bool   `json:"frozen"`
+	Protected string `json:"protected"`
+	// Failures of the latest launches, oldest first, for the breaker.
+	Failures []time.Time `json:"failures"`
+	// Suspects are machines with our tag that the store does not know, by cloud
+	// and provider id, with when they were first and last listed.
+	Suspects map[string]Suspect `json:"suspects"`
+	// Requeued are jobs taken off reclaimed machines that are not eligible yet.
+	Requeued map[string]map[JobID]time.Time `json:"requeued"`
+	// HighWater is the latest time ever seen; a clock that steps back is not believed.
+	HighWater time.Time `json:"high_water"`
+}
+
+// Suspect is a machine that looks like an orphan.
+type Suspect struct {
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Lists int       `json:"lists"`
+}
