@@ -24,13 +24,14 @@
 //
 // # Use
 //
-//	image, err := sandbox.EnsureImage(ctx, sandbox.SlurmImage("22.05", false), os.Stderr)
+//	spec, err := sandbox.SlurmImage("22.05", false)
+//	image, err := sandbox.EnsureImage(ctx, spec, os.Stderr)
 //	net, err := sandbox.CreateNetwork(ctx, filepath.Join(rig, "net"))
 //	m, err := sandbox.Start(ctx, sandbox.Spec{
 //		Dir: filepath.Join(rig, "machines"), Name: "node1", Image: image, Network: net,
 //		GPUs: 8, Init: userData, Detached: true,
 //	})
-//	out, err := m.Output(ctx, sandbox.Command{Args: []string{"hostname"}})
+//	text, err := m.Output(ctx, sandbox.Command{Args: []string{"hostname"}})
 //	err = m.Cut(ctx)   // pull the network cable
 //	err = m.Stop(ctx)  // power off, free the address, remove the directory
 //	err = net.Close(ctx)

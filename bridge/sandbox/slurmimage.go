@@ -19,7 +19,7 @@ var (
 	Carol = Account{Name: "carol", ID: 5003}
 	// Operator is the account that gets administrator rights in clusters with
 	// accounting; it is neither root nor SlurmUser.
-	Operator = Account{Name: "operator", ID: 5010}
+	Operator = Account{Name: "ops", ID: 5010}
 )
 
 // slurmSuites maps a Slurm version to the Debian suite that ships it.

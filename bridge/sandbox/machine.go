@@ -1,0 +1,308 @@
+package sandbox
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed boot.sh
+var bootScript string
+
+//go:embed init.sh
+var initScript string
+
+const (
+	// bootLimit is how long the kernel may take to set a machine up.
+	bootLimit = 20 * time.Second
+	// killLimit is how long it may take to tear one down.
+	killLimit = 20 * time.Second
+	// machineVariable marks process 1 of each machine with the machine's folder.
+	machineVariable = "SPILLWAY_MACHINE"
+)
+
+// Machine is one running or dead machine.
+type Machine struct {
+	dir    string
+	record record
+	// lifeline's closing ends a machine that is not detached.
+	lifeline *os.File
+	// reaped is closed once the starter has collected process 1; nil in other processes.
+	reaped chan struct{}
+}
+
+// Start makes a machine and returns once its root and network are there and
+// its init script has been started; it does not wait for that script. The
+// caller owns the machine and must Stop it.
+func Start(ctx context.Context, spec Spec) (*Machine, error) {
+	if err := CheckHost(); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(spec.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start machine %s: %w", spec.Name, err)
+	}
+	spec.Dir = dir
+	if err := spec.check(); err != nil {
+		return nil, fmt.Errorf("start machine %s: %w", spec.Name, err)
+	}
+	m, err := prepare(spec)
+	if err != nil {
+		return nil, fmt.Errorf("start machine %s: %w", spec.Name, err)
+	}
+	if err := m.boot(ctx, spec); err != nil {
+		return nil, errors.Join(fmt.Errorf("start machine %s: %w", spec.Name, err), m.Stop(context.WithoutCancel(ctx)))
+	}
+	return m, nil
+}
+
+// prepare makes the machine's folder, address and files.
+func prepare(spec Spec) (*Machine, error) {
+	m := &Machine{dir: filepath.Join(spec.Dir, spec.Name)}
+	if err := os.MkdirAll(spec.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(m.dir, 0o755); err != nil {
+		return nil, err
+	}
+	address := spec.Address
+	var err error
+	if address.IsValid() {
+		err = spec.Network.reserve(address, spec.Name)
+	} else {
+		address, err = spec.Network.Allocate(spec.Name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(m.dir))
+	}
+	m.record = record{
+		Name: spec.Name, Address: address,
+		Cable: spec.Network.cable(address), NetworkDir: spec.Network.Dir,
+	}
+	if err := m.layOut(spec); err != nil {
+		return nil, errors.Join(err, spec.Network.Free(address), os.RemoveAll(m.dir))
+	}
+	return m, nil
+}
+
+func (m *Machine) layOut(spec Spec) error {
+	for _, name := range []string{"upper", "work", "root"} {
+		if err := os.Mkdir(filepath.Join(m.dir, name), 0o755); err != nil {
+			return err
+		}
+	}
+	for _, file := range spec.files(m.record.Address) {
+		if err := file.place(spec.Image.Dir, filepath.Join(m.dir, "upper")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// boot starts process 1 in new namespaces, plugs the cable in and waits until
+// the machine's root stands.
+func (m *Machine) boot(ctx context.Context, spec Spec) error {
+	ctx, cancel := context.WithTimeout(ctx, bootLimit)
+	defer cancel()
+	status, err := m.spawn(spec)
+	if err != nil {
+		return err
+	}
+	defer status.Close()
+	stop := context.AfterFunc(ctx, func() { status.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if m.record.Process, err = processOf(m.record.Process.ID); err != nil {
+		return fmt.Errorf("find process 1: %w", err)
+	}
+	if err := m.save(); err != nil {
+		return err
+	}
+	if err := m.plug(ctx, spec.Network); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(m.lifeline, "go\n"); err != nil {
+		return fmt.Errorf("let process 1 go on: %w", err)
+	}
+	said, err := io.ReadAll(status)
+	if string(said) == "ready\n" {
+		if spec.Detached {
+			return m.lifeline.Close()
+		}
+		return nil
+	}
+	console, _ := os.ReadFile(m.Console())
+	return errors.Join(fmt.Errorf("set up its namespaces: %s", lastLine(string(console))), err, ctx.Err())
+}
+
+// spawn starts process 1 and returns the pipe on which it reports.
+func (m *Machine) spawn(spec Spec) (*os.File, error) {
+	console, err := os.OpenFile(m.Console(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer console.Close()
+	lifelineEnd, lifeline, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer lifelineEnd.Close()
+	status, statusEnd, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, lifeline.Close())
+	}
+	defer statusEnd.Close()
+	cmd := exec.Command("/bin/sh", "-c", bootScript)
+	cmd.Env = m.environment(spec)
+	cmd.Stdout, cmd.Stderr = console, console
+	cmd.ExtraFiles = []*os.File{lifelineEnd, statusEnd}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setsid: true,
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
+			syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("make namespaces: %w", err), lifeline.Close(), status.Close())
+	}
+	m.lifeline, m.record.Process.ID = lifeline, cmd.Process.Pid
+	m.reaped = make(chan struct{})
+	go func() {
+		defer close(m.reaped)
+		// How process 1 ended is no news: it is killed, or somebody called poweroff.
+		_ = cmd.Wait()
+	}()
+	return status, nil
+}
+
+func (m *Machine) environment(spec Spec) []string {
+	var binds strings.Builder
+	for _, b := range spec.Binds {
+		mode := "rw"
+		if b.ReadOnly {
+			mode = "ro"
+		}
+		fmt.Fprintf(&binds, "%s\t%s\t%s\n", b.From, b.To, mode)
+	}
+	detached := "no"
+	if spec.Detached {
+		detached = "yes"
+	}
+	return []string{
+		"PATH=" + searchPath,
+		"LC_ALL=C",
+		machineVariable + "=" + m.dir,
+		"SW_DIR=" + m.dir,
+		"SW_NAME=" + m.record.Name,
+		"SW_IMAGE=" + spec.Image.Dir,
+		"SW_ADDRESS=" + netip.PrefixFrom(m.record.Address, spec.Network.Prefix.Bits()).String(),
+		"SW_GATEWAY=" + spec.Network.Gateway.String(),
+		"SW_GPUS=" + strconv.Itoa(spec.GPUs),
+		"SW_BINDS=" + binds.String(),
+		"SW_DETACHED=" + detached,
+		"SW_INIT=" + initScript,
+	}
+}
+
+// plug connects the machine's eth0 with the bridge.
+func (m *Machine) plug(ctx context.Context, n *Network) error {
+	batch := strings.Join([]string{
+		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", m.record.Cable, m.record.Process.ID),
+		fmt.Sprintf("link set %s alias %s%s", m.record.Cable, aliasPrefix, m.dir),
+		fmt.Sprintf("link set %s master %s up", m.record.Cable, n.Bridge),
+	}, "\n")
+	if _, err := run(ctx, batch, "ip", "-batch", "-"); err != nil {
+		return fmt.Errorf("plug the cable in: %w", err)
+	}
+	return nil
+}
+
+func (m *Machine) save() error {
+	text, err := json.MarshalIndent(m.record, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFileAtomic(filepath.Join(m.dir, recordFile), text, 0o644)
+}
+
+// Name returns the host name.
+func (m *Machine) Name() string { return m.record.Name }
+
+// Address returns the address on the network.
+func (m *Machine) Address() netip.Addr { return m.record.Address }
+
+// Dir returns the machine's folder on the host.
+func (m *Machine) Dir() string { return m.dir }
+
+// PID returns the host's number of process 1.
+func (m *Machine) PID() int { return m.record.Process.ID }
+
+// Console returns the host's path of the file that holds what init printed.
+// It goes with the machine's folder at Stop.
+func (m *Machine) Console() string { return filepath.Join(m.dir, consoleFile) }
+
+// Path returns the host's path of a file in the live machine. Absolute
+// symbolic links below it would be followed on the host, so it is for files
+// whose place is known.
+func (m *Machine) Path(inside string) string {
+	return filepath.Join("/proc", strconv.Itoa(m.PID()), "root", inside)
+}
+
+// Alive says whether the machine is switched on.
+func (m *Machine) Alive() bool { return m.record.Process.alive() }
+
+// Cut takes the machine off the network, as a pulled cable does.
+func (m *Machine) Cut(ctx context.Context) error { return m.setCable(ctx, "down") }
+
+// Mend puts the cable back in.
+func (m *Machine) Mend(ctx context.Context) error { return m.setCable(ctx, "up") }
+
+func (m *Machine) setCable(ctx context.Context, state string) error {
+	if _, err := run(ctx, "", "ip", "link", "set", m.record.Cable, state); err != nil {
+		return fmt.Errorf("set cable of machine %s %s: %w", m.record.Name, state, err)
+	}
+	return nil
+}
+
+// Kill switches the machine off at once and leaves its folder, for a look at
+// what it left behind.
+func (m *Machine) Kill() error {
+	if err := m.record.Process.kill(killLimit); err != nil {
+		return fmt.Errorf("kill machine %s: %w", m.record.Name, err)
+	}
+	if m.lifeline != nil {
+		m.lifeline.Close() // A detached machine's is closed already.
+	}
+	if m.reaped != nil {
+		<-m.reaped
+	}
+	return nil
+}
+
+// Stop switches the machine off, gives its address back and removes its
+// folder. Stopping a machine that is gone already is no error.
+func (m *Machine) Stop(ctx context.Context) error {
+	if err := m.Kill(); err != nil {
+		return err
+	}
+	network := Network{Dir: m.record.NetworkDir}
+	err := errors.Join(
+		deleteLink(ctx, m.record.Cable),
+		network.Free(m.record.Address),
+		os.RemoveAll(m.dir),
+	)
+	if err != nil {
+		return fmt.Errorf("stop machine %s: %w", m.record.Name, err)
+	}
+	return nil
+}
