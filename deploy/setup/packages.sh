@@ -1,0 +1,36 @@
+#!/bin/sh
+# Installs the Debian packages that a target needs and that are missing, and
+# names each. Nothing is configured, enabled or started: Spillway keeps its
+# servers in namespaces and images of its own.
+#
+#   packages.sh demo    network namespaces and the builder of the Slurm image
+#   packages.sh test    the same, and what the tests look through
+set -eu
+
+case "${1:-}" in
+demo) want="mmdebstrap ip:iproute2 nsenter:util-linux" ;;
+test) want="mmdebstrap ip:iproute2 nsenter:util-linux strace gcc" ;;
+*) echo "usage: packages.sh demo|test" >&2; exit 2 ;;
+esac
+
+missing=""
+for w in $want; do
+	command -v "${w%%:*}" >/dev/null 2>&1 || [ -x "/usr/sbin/${w%%:*}" ] || missing="$missing ${w##*:}"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "spillway: missing on this machine:$missing (no apt-get here: install them yourself and try again)" >&2
+	exit 1
+fi
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+	command -v sudo >/dev/null 2>&1 || { echo "spillway: installing$missing needs root, and there is no sudo" >&2; exit 1; }
+	echo "spillway: sudo is asked for one step: apt-get install$missing" >&2
+	as_root=sudo
+fi
+echo "spillway: installing Debian packages:$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq >&2
+# shellcheck disable=SC2086 # one word per package
+$as_root apt-get install -y -qq --no-install-recommends $missing >&2
