@@ -69,6 +69,9 @@ type Rental struct {
 	Note      string    `json:"note,omitempty"`
 
 	ApprovedBy string `json:"approved_by,omitempty"`
+	// Key is the asker's own name for a request made by hand, so that asking
+	// twice rents once; empty for rentals made for jobs.
+	Key string `json:"key,omitempty"`
 }
 
 // MachineState is the state of one machine of a rental.
