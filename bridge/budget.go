@@ -57,6 +57,7 @@ const (
 	NewsNotice    NewsKind = "notice"
 	NewsDrained   NewsKind = "drained" // and signalled
 	NewsRequeued  NewsKind = "requeued"
+	NewsEligible  NewsKind = "eligible" // a requeued job may start again
 	NewsReclaimed NewsKind = "reclaimed"
 	NewsDraining  NewsKind = "draining"
 	NewsReleasing NewsKind = "releasing"
@@ -86,4 +87,7 @@ type News struct {
 	Pool    *Pool     `json:"pool,omitempty"`
 	Cost    Money     `json:"cost"`
 	Text    string    `json:"text,omitempty"`
+	// Took is the figure of a step: notice to drained, steps dead to eligible,
+	// admission to running. Zero where there is none.
+	Took time.Duration `json:"took,omitempty"`
 }

@@ -10,6 +10,8 @@ type Marks struct {
 	// Frozen is set by a person, Protected by the breaker with its cause.
 	Frozen    bool   `json:"frozen"`
 	Protected string `json:"protected"`
+	// ProtectedAt is when the breaker opened; it closes by itself after a time.
+	ProtectedAt time.Time `json:"protected_at"`
 	// Failures of the latest launches, oldest first, for the breaker.
 	Failures []time.Time `json:"failures"`
 	// Suspects are machines with our tag that the store does not know, by cloud

@@ -67,6 +67,9 @@ type Rental struct {
 	IdleSince time.Time `json:"idle_since"`
 	Why       Reason    `json:"why"` // of the latest step
 	Note      string    `json:"note,omitempty"`
+	// Running are the jobs last seen on its machines, so that each start and
+	// each end is told once, over restarts too.
+	Running []JobID `json:"running,omitempty"`
 
 	ApprovedBy string `json:"approved_by,omitempty"`
 	// Key is the asker's own name for a request made by hand, so that asking
