@@ -19,6 +19,9 @@ mount -t overlay -o "$layers,volatile" overlay "$root" 2>/dev/null ||
 	mount -t overlay -o "$layers" overlay "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
+# Slurm before 24.11 does not start without a control group mount; an empty one
+# of the old kind is enough when it is told to constrain nothing.
+mount -t tmpfs -o mode=755,nosuid tmpfs "$root/sys/fs/cgroup"
 mount -t tmpfs -o mode=755,nosuid tmpfs "$root/run"
 mount -t tmpfs -o mode=1777,nosuid tmpfs "$root/tmp"
 mount -t tmpfs -o mode=755,nosuid tmpfs "$root/dev"

@@ -63,7 +63,8 @@ func (m *Machine) Output(ctx context.Context, c Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return out.String(), m.outcome(c, cmd.Run(), strings.TrimSpace(msg.String()))
+	err = cmd.Run()
+	return out.String(), m.outcome(c, err, strings.TrimSpace(msg.String()))
 }
 
 // enter builds the command that goes into the machine's namespaces. The

@@ -254,7 +254,10 @@ func (c *Cluster) waitNodesIdle(ctx context.Context) error {
 				return false, out, nil
 			}
 		}
-		return err == nil && len(states) == c.options.LocalNodes, out, nil
+		if err != nil {
+			return false, err.Error(), nil
+		}
+		return len(states) == c.options.LocalNodes, out, nil
 	})
 }
 

@@ -58,7 +58,7 @@ func gresConf(gpuType string, gpus int) string {
 // cgroupConf keeps slurmd away from control groups, which belong to the host.
 func cgroupConf(version string) string {
 	if version == "22.05" {
-		return "CgroupAutomount=no\nConstrainCores=no\nConstrainDevices=no\nConstrainRAMSpace=no\n"
+		return "CgroupPlugin=cgroup/v1\nConstrainCores=no\nConstrainDevices=no\nConstrainRAMSpace=no\n"
 	}
 	return "CgroupPlugin=disabled\n"
 }
