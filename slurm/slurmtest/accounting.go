@@ -13,7 +13,10 @@ const Account = "research"
 
 const databaseScript = `install -d /run/mysqld /var/lib/mysql
 [ -d /var/lib/mysql/mysql ] || mariadb-install-db --user=root --skip-test-db --auth-root-authentication-method=socket >/dev/null
+# The database is made here and not by slurmdbd: after a refused connection some
+# client libraries forget their limits, and slurmdbd of 24.11 stops.
 cat > /run/mysqld/init.sql <<'SQL'
+CREATE DATABASE IF NOT EXISTS slurm_acct_db;
 CREATE USER IF NOT EXISTS slurm@localhost IDENTIFIED BY 'slurm';
 GRANT ALL ON slurm_acct_db.* TO slurm@localhost;
 SQL
