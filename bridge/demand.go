@@ -43,8 +43,11 @@ type Demand struct {
 	User      string `json:"user"`
 	Account   string `json:"account,omitempty"`
 	Partition string `json:"partition,omitempty"` // as submitted, may be a comma list
-	QOS       string `json:"qos,omitempty"`
-	Comment   string `json:"comment,omitempty"`
+	// Overlays are the overlay partitions of ours that it may use already,
+	// whoever let it in.
+	Overlays []string `json:"overlays,omitempty"`
+	QOS      string   `json:"qos,omitempty"`
+	Comment  string   `json:"comment,omitempty"`
 
 	Shape Shape `json:"shape"`
 	Nodes int   `json:"nodes"` // size of one gang, at least 1
