@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"fmt"
+	"iter"
+)
+
+// ChainFault is what is wrong with a row of a chain.
+type ChainFault string
+
+// The faults of a chain.
+const (
+	Changed   ChainFault = "changed"   // the content does not match its hash
+	Missing   ChainFault = "missing"   // rows that were there are gone
+	Reordered ChainFault = "reordered" // the row stands where another belongs
+	Uneven    ChainFault = "uneven"    // the lines do not sum to zero
+)
+
+// ChainError names the first wrong row of a chain.
+type ChainError struct {
+	Seq   int64
+	Fault ChainFault
+}
+
+// Error names the row and the fault.
+func (e *ChainError) Error() string {
+	return fmt.Sprintf("ledger transaction %d is %s", e.Seq, e.Fault)
+}
+
+// Verify reads a whole chain, in the order of its numbers, and returns a
+// *ChainError for the first row that is not as it was written. The head must be
+// known from elsewhere, or the loss of the last rows could not be seen.
+func Verify(chain iter.Seq[Transaction], head Head) error {
+	var last Head
+	next, stop := iter.Pull(chain)
+	defer stop()
+	for {
+		t, ok := next()
+		if !ok {
+			break
+		}
+		if err := verifyRow(&t, last, next); err != nil {
+			return err
+		}
+		last = Head{t.Seq, t.Hash}
+	}
+	switch {
+	case last == head:
+		return nil
+	case last.Seq < head.Seq:
+		return &ChainError{last.Seq + 1, Missing}
+	}
+	return &ChainError{last.Seq, Changed} // rows nobody acknowledged, or a chain made anew
+}
+
+// verifyRow compares a row with the end of the chain before it. What follows is
+// read only to tell a missing row from one that stands elsewhere.
+func verifyRow(t *Transaction, last Head, rest func() (Transaction, bool)) error {
+	if t.digest() != t.Hash {
+		return &ChainError{t.Seq, Changed}
+	}
+	if t.Seq == last.Seq+1 && t.Prev == last.Hash {
+		if t.Balanced() != nil {
+			return &ChainError{t.Seq, Uneven}
+		}
+		return nil
+	}
+	// The row is whole but its predecessor is not the one before it.
+	for u, ok := rest(); ok; u, ok = rest() {
+		if u.Prev == last.Hash {
+			return &ChainError{t.Seq, Reordered}
+		}
+	}
+	return &ChainError{last.Seq + 1, Missing}
+}

@@ -1,0 +1,89 @@
+package ledger
+
+import (
+	"fmt"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// PeriodOf names the period of a kind that contains now in a zone: 2026-11-30,
+// 2026-W49 or 2026-11. A nil zone is UTC.
+func PeriodOf(now time.Time, kind bridge.PeriodKind, zone *time.Location) string {
+	t := now.In(orUTC(zone))
+	switch kind {
+	case bridge.Day:
+		return t.Format(time.DateOnly)
+	case bridge.Week:
+		y, w := t.ISOWeek()
+		return fmt.Sprintf("%04d-W%02d", y, w)
+	case bridge.Month:
+		return t.Format("2006-01")
+	}
+	return ""
+}
+
+// Span returns the first instant of the period that contains now and the first
+// one after it, in UTC.
+func Span(now time.Time, kind bridge.PeriodKind, zone *time.Location) (start, end time.Time) {
+	zone = orUTC(zone)
+	t := now.In(zone)
+	y, m, d := t.Date()
+	switch kind {
+	case bridge.Day:
+		return dayStart(y, m, d, zone), dayStart(y, m, d+1, zone)
+	case bridge.Week:
+		monday := d - (int(t.Weekday())+6)%7
+		return dayStart(y, m, monday, zone), dayStart(y, m, monday+7, zone)
+	case bridge.Month:
+		return dayStart(y, m, 1, zone), dayStart(y, m+1, 1, zone)
+	}
+	return time.Time{}, time.Time{}
+}
+
+// dayStart returns the first instant that carries a calendar date or, where a
+// zone skipped that date, a later one. Midnight itself may not exist, when clocks
+// leap over it, or exist twice, when they fall back to it.
+func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
+	want := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	if before(t, want) {
+		_, t = t.ZoneBounds() // the clocks leapt over midnight just then
+	} else if leap, _ := t.ZoneBounds(); !leap.IsZero() {
+		_, now := t.Zone()
+		_, was := leap.Add(-1).Zone()
+		early := t.Add(time.Duration(now-was) * time.Second)
+		switch {
+		case now > was && !before(leap, want) && leap.Before(t):
+			t = leap // midnight was leapt over, and t lies after the leap
+		case early.Before(leap) && !before(early, want):
+			t = early // midnight came twice
+		}
+	}
+	return t.UTC()
+}
+
+// before reports whether t carries an earlier date than the UTC midnight day.
+func before(t, day time.Time) bool {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Before(day)
+}
+
+const quarterSeconds = 15 * 60
+
+// Quarter numbers the quarter hour of UTC that contains t.
+func Quarter(t time.Time) int64 {
+	s := t.Unix()
+	q := s / quarterSeconds
+	if s%quarterSeconds < 0 {
+		q--
+	}
+	return q
+}
+
+func orUTC(zone *time.Location) *time.Location {
+	if zone == nil {
+		return time.UTC
+	}
+	return zone
+}

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/ledger"
+)
+
+// Balances returns what each budget has left in the period that contains now,
+// in the order of the budgets.
+func (s *Store) Balances(ctx context.Context, now time.Time, budgets []bridge.Budget) ([]bridge.Balance, error) {
+	out := make([]bridge.Balance, len(budgets))
+	err := s.read(ctx, func(tx *sql.Tx) (err error) {
+		for i := range budgets {
+			if out[i], err = balance(ctx, tx, now, &budgets[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read balances: %w", err)
+	}
+	return out, nil
+}
+
+func balance(ctx context.Context, q asker, now time.Time, b *bridge.Budget) (bridge.Balance, error) {
+	start, end := ledger.Span(now, b.Every, b.Zone)
+	posted, held, err := sums(ctx, q, b.Account, b.Limit.Currency, start, end)
+	if err != nil {
+		return bridge.Balance{}, fmt.Errorf("balance of %s: %w", b.Account, err)
+	}
+	return bridge.Balance{
+		Account: b.Account, Period: ledger.PeriodOf(now, b.Every, b.Zone),
+		Limit: b.Limit, Posted: posted, Held: held, Hard: b.Hard,
+	}, nil
+}
+
+func sums(ctx context.Context, q asker, a bridge.Account, c bridge.Currency, start, end time.Time) (posted, held bridge.Money, err error) {
+	posted, held = bridge.Money{Currency: c}, bridge.Money{Currency: c}
+	err = q.QueryRowContext(ctx, `select
+		coalesce((select sum(micro) from posted where account = ?1 and currency = ?2 and quarter >= ?3 and quarter < ?4), 0),
+		coalesce((select micro from held where account = ?1 and currency = ?2), 0)`,
+		a, c, ledger.Quarter(start), ledger.Quarter(end)).Scan(&posted.Micro, &held.Micro)
+	return posted, held, err
+}
+
+// shortage is a budget without room for an amount.
+type shortage struct {
+	budget  bridge.Budget
+	balance bridge.Balance
+	missing bridge.Money // at most the amount itself
+}
+
+// short returns the budgets of an account and of those above it that have no
+// room for an amount, hard ones first. No covering budget at all is an error:
+// money is never held without a limit.
+func (w *writing) short(ctx context.Context, account bridge.Account, amount bridge.Money, budgets []bridge.Budget) ([]shortage, error) {
+	var out []shortage
+	covered := false
+	above := account.Ancestors()
+	for _, b := range budgets {
+		if !slices.Contains(above, b.Account) {
+			continue
+		}
+		covered = true
+		bal, err := balance(ctx, w, w.now, &b)
+		if err != nil {
+			return nil, err
+		}
+		left, err := bal.Left()
+		if err != nil {
+			return nil, err
+		}
+		missing, err := amount.Sub(left)
+		if err != nil {
+			return nil, fmt.Errorf("budget of %s: %w", b.Account, err)
+		}
+		if missing.Micro <= 0 {
+			continue
+		}
+		missing.Micro = min(missing.Micro, amount.Micro)
+		out = append(out, shortage{b, bal, missing})
+	}
+	if !covered {
+		return nil, fmt.Errorf("no budget covers account %s: %w", account, bridge.ErrOverBudget)
+	}
+	slices.SortStableFunc(out, func(a, b shortage) int {
+		switch {
+		case a.budget.Hard == b.budget.Hard:
+			return 0
+		case a.budget.Hard:
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/ledger"
+)
+
+// LedgerReport is what a check of the whole ledger found.
+type LedgerReport struct {
+	Transactions int64          `json:"transactions"`
+	Head         ledger.Head    `json:"head"`
+	OpenHolds    int            `json:"open_holds"`
+	Held         []bridge.Money `json:"held"`   // all open holds, by currency
+	Posted       []bridge.Money `json:"posted"` // all cost ever, by currency
+	// Faults are sentences, each about one thing that is not as it must be.
+	Faults []string `json:"faults,omitempty"`
+}
+
+// Balanced reports whether nothing was found wrong.
+func (r *LedgerReport) Balanced() bool { return len(r.Faults) == 0 }
+
+func (r *LedgerReport) fault(format string, args ...any) {
+	r.Faults = append(r.Faults, fmt.Sprintf(format, args...))
+}
+
+// CheckLedger reads the whole ledger on one unchanging view: every transaction
+// and every currency sums to zero, the chain is unbroken to its head, a replay
+// gives exactly the stored balances and holds, and each rental that is held has
+// one open hold that agrees with its row, all others none.
+func (s *Store) CheckLedger(ctx context.Context) (LedgerReport, error) {
+	var report LedgerReport
+	err := s.read(ctx, func(tx *sql.Tx) error {
+		var sheet ledger.Sheet
+		if err := report.replay(ctx, tx, &sheet); err != nil {
+			return err
+		}
+		for _, check := range []func(context.Context, asker, *ledger.Sheet) error{report.holds, report.held, report.posted, report.rentals} {
+			if err := check(ctx, tx, &sheet); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return report, fmt.Errorf("check ledger: %w", err)
+	}
+	return report, nil
+}
+
+// replay verifies the chain and adds its transactions up in the same pass.
+func (r *LedgerReport) replay(ctx context.Context, q asker, sheet *ledger.Sheet) error {
+	if err := q.QueryRowContext(ctx, `select ledger_seq, ledger_hash from meta`).Scan(&r.Head.Seq, &r.Head.Hash); err != nil {
+		return err
+	}
+	var broken error
+	chain := transactions(ctx, q, 0, -1, &broken)
+	err := ledger.Verify(func(yield func(ledger.Transaction) bool) {
+		for t := range chain {
+			r.Transactions++
+			if err := sheet.Apply(&t); err != nil {
+				r.fault("%s", err)
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	}, r.Head)
+	if broken != nil {
+		return broken
+	}
+	if err != nil {
+		r.fault("%s", err)
+	}
+	for _, c := range slices.Sorted(maps.Keys(sheet.Total)) {
+		if sum := sheet.Total[c]; sum != 0 {
+			r.fault("all lines in %s sum to %d instead of zero", c, sum)
+		}
+	}
+	return nil
+}
+
+// holds compares the stored holds with the replayed ones.
+func (r *LedgerReport) holds(ctx context.Context, q asker, sheet *ledger.Sheet) error {
+	stored, err := rows(ctx, q, func(r *sql.Rows) (ledger.Hold, error) { return scanHold(r.Scan) }, holdColumns)
+	if err != nil {
+		return err
+	}
+	for _, h := range stored {
+		if sheet.Holds[h.Rental] != h {
+			r.fault("hold of %s is stored as %+v, the ledger gives %+v", h.Rental, h, sheet.Holds[h.Rental])
+		}
+	}
+	if len(stored) != len(sheet.Holds) {
+		r.fault("%d holds are stored, the ledger gives %d", len(stored), len(sheet.Holds))
+	}
+	r.OpenHolds = len(sheet.Open())
+	return nil
+}
+
+// held compares what accounts hold, and sums it by currency at their roots.
+func (r *LedgerReport) held(ctx context.Context, q asker, sheet *ledger.Sheet) error {
+	stored, err := tally(ctx, q, `select account, currency, 0, micro from held`)
+	if err != nil {
+		return err
+	}
+	replayed := map[slot]int64{}
+	for p, micro := range sheet.Held {
+		replayed[slot{p, 0}] = micro
+	}
+	r.differences("held", stored, replayed)
+	r.Held = roots(replayed)
+	return nil
+}
+
+// posted compares what accounts spent in each quarter hour, of which every
+// period is made.
+func (r *LedgerReport) posted(ctx context.Context, q asker, sheet *ledger.Sheet) error {
+	stored, err := tally(ctx, q, `select account, currency, quarter, micro from posted`)
+	if err != nil {
+		return err
+	}
+	replayed := map[slot]int64{}
+	for p, quarters := range sheet.Posted {
+		for quarter, micro := range quarters {
+			replayed[slot{p, quarter}] = micro
+		}
+	}
+	r.differences("posted", stored, replayed)
+	r.Posted = roots(replayed)
+	return nil
+}
+
+// rentals compares each rental's row with its hold.
+func (r *LedgerReport) rentals(ctx context.Context, q asker, sheet *ledger.Sheet) error {
+	all, err := rows(ctx, q, scanRental, `select body from rentals order by num`)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		v := &all[i]
+		h, known := sheet.Holds[v.ID]
+		open := known && !h.Closed
+		switch {
+		case open != v.State.Held(): // I11
+			r.fault("rental %s is %s, an open hold is there: %t", v.ID, v.State, open)
+		case known && (h.Total != v.Hold || h.Posted.Micro != v.Cost.Micro || h.Account != v.Account):
+			r.fault("rental %s of %s has hold %s and cost %s, the ledger has %s of %s and %s", v.ID, v.Account, v.Hold, v.Cost, h.Total, h.Account, h.Posted)
+		}
+	}
+	return nil
+}
+
+// slot is an account in a currency and a quarter hour, zero for holds.
+type slot struct {
+	ledger.Purse
+	quarter int64
+}
+
+func tally(ctx context.Context, q asker, query string) (map[slot]int64, error) {
+	type row struct {
+		slot
+		micro int64
+	}
+	all, err := rows(ctx, q, func(r *sql.Rows) (v row, err error) {
+		err = r.Scan(&v.Account, &v.Currency, &v.quarter, &v.micro)
+		return v, err
+	}, query)
+	out := make(map[slot]int64, len(all))
+	for _, v := range all {
+		out[v.slot] = v.micro
+	}
+	return out, err
+}
+
+func (r *LedgerReport) differences(what string, stored, replayed map[slot]int64) {
+	for k, micro := range stored {
+		if replayed[k] != micro {
+			r.fault("%s of %s in quarter hour %d is stored as %d, the ledger gives %d", what, k.Account, k.quarter, micro, replayed[k])
+		}
+	}
+	for k, micro := range replayed {
+		if _, ok := stored[k]; !ok {
+			r.fault("%s of %s in quarter hour %d is not stored, the ledger gives %d", what, k.Account, k.quarter, micro)
+		}
+	}
+}
+
+// roots sums the widest accounts by currency.
+func roots(all map[slot]int64) []bridge.Money {
+	sums := map[bridge.Currency]int64{}
+	for k, micro := range all {
+		if !strings.Contains(string(k.Account), "/") {
+			sums[k.Currency] += micro
+		}
+	}
+	var out []bridge.Money
+	for _, c := range slices.Sorted(maps.Keys(sums)) {
+		out = append(out, bridge.Money{Micro: sums[c], Currency: c})
+	}
+	return out
+}
+
+// Integrity asks the database to check its whole file; ErrCorrupt with its
+// first findings.
+func (s *Store) Integrity(ctx context.Context) error {
+	found, err := rows(ctx, s.reads, func(r *sql.Rows) (v string, err error) {
+		err = r.Scan(&v)
+		return v, err
+	}, `pragma integrity_check(10)`)
+	if err == nil && !slices.Equal(found, []string{"ok"}) {
+		err = fault(ErrCorrupt, fmt.Errorf("%s", strings.Join(found, "; ")))
+	}
+	if err != nil {
+		return fmt.Errorf("check store file: %w", explain(err))
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/ledger"
+)
+
+// Reserve stores a new rental with its hold and its create intent, if every
+// budget of its account and of the accounts above has room for the whole hold.
+// Otherwise *OverBudget, and nothing is stored. An account that no budget covers
+// has no room.
+func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
+	return s.change(ctx, "reserve", r, news, func(w *writing, next *bridge.Rental) error {
+		if next.State != bridge.StateLaunching || !next.Cost.IsZero() {
+			return fmt.Errorf("new, %s: %w", next.State, ErrState)
+		}
+		short, err := w.short(ctx, next.Account, next.Hold, budgets)
+		if err != nil {
+			return err
+		}
+		if len(short) > 0 {
+			return &OverBudget{short[0].balance, next.Hold}
+		}
+		if err := w.insert(ctx, next); err != nil {
+			return err
+		}
+		return w.open(ctx, next)
+	})
+}
+
+// Approve turns a waiting rental into a held one by a person's yes. Budgets are
+// checked again: what a soft one lacks is written as an overage in the
+// decider's name together with the hold, a hard one without room gives
+// *OverBudget. bridge.ErrVersion when the question that was answered is not the
+// one that is open now.
+func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
+	return s.change(ctx, "approve", r, news, func(w *writing, next *bridge.Rental) error {
+		was, err := w.rental(ctx, next)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.Rental != next.ID || d.Version != was.Version:
+			return fmt.Errorf("the answer is to version %d of %s: %w", d.Version, d.Rental, bridge.ErrVersion)
+		case !d.Yes || was.State != bridge.StateWaiting || next.State != bridge.StateLaunching:
+			return fmt.Errorf("from %s to %s, yes: %t: %w", was.State, next.State, d.Yes, ErrState)
+		case d.Who == "" || d.Who == was.Requester:
+			return fmt.Errorf("%q: %w", d.Who, ErrOwn)
+		case was.Cost != next.Cost || was.Account != next.Account || was.Requester != next.Requester:
+			return fmt.Errorf("account, requester or cost of the question changed: %w", ErrMoney)
+		}
+		next.ApprovedBy = d.Who
+		short, err := w.short(ctx, next.Account, next.Hold, budgets)
+		if err != nil {
+			return err
+		}
+		var allowed []ledger.Transaction
+		for _, over := range short {
+			if over.budget.Hard {
+				return &OverBudget{over.balance, next.Hold}
+			}
+			allowed = append(allowed, ledger.Allow(w.now, next, &over.budget, over.missing, d.Who))
+		}
+		if err := w.append(ctx, allowed); err != nil {
+			return err
+		}
+		if err := w.open(ctx, next); err != nil {
+			return err
+		}
+		return w.update(ctx, was, next, news)
+	})
+}
+
+// Extend adds to a rental's hold, if every budget has room for it; r.Hold of
+// the result is the new total, whatever the caller put there.
+func (s *Store) Extend(ctx context.Context, r bridge.Rental, more bridge.Money, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
+	return s.change(ctx, "extend", r, news, func(w *writing, next *bridge.Rental) error {
+		was, hold, err := w.held(ctx, next)
+		if err != nil {
+			return err
+		}
+		if was.Cost != next.Cost || !next.State.Held() {
+			return fmt.Errorf("cost %s to %s, %s: %w", was.Cost, next.Cost, next.State, ErrMoney)
+		}
+		short, err := w.short(ctx, next.Account, more, budgets)
+		if err != nil {
+			return err
+		}
+		if len(short) > 0 {
+			return &OverBudget{short[0].balance, more}
+		}
+		hold, txs, err := hold.Extend(w.now, more)
+		if err != nil {
+			return err
+		}
+		next.Hold = hold.Total
+		if err := w.record(ctx, hold, txs); err != nil {
+			return err
+		}
+		return w.update(ctx, was, next, news)
+	})
+}
+
+// Post meters r.Cost, the whole cost so far: the difference is posted. Cost
+// beyond the hold is recorded as an overrun with a warning, never refused. An equal
+// cost in an equal rental without news writes nothing.
+func (s *Store) Post(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	return s.change(ctx, "post cost of", r, news, func(w *writing, next *bridge.Rental) error {
+		was, hold, err := w.held(ctx, next)
+		if err != nil {
+			return err
+		}
+		if was.Hold != next.Hold || !next.State.Held() {
+			return fmt.Errorf("hold %s to %s, %s: %w", was.Hold, next.Hold, next.State, ErrMoney)
+		}
+		after, txs, err := hold.Post(w.now, next.Cost)
+		if err != nil {
+			return err
+		}
+		return w.metered(ctx, was, next, hold, after, txs, news)
+	})
+}
+
+// Settle posts r.Cost as final, returns the rest of the hold and stores the
+// rental as settled.
+func (s *Store) Settle(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	return s.change(ctx, "settle", r, news, func(w *writing, next *bridge.Rental) error {
+		was, hold, err := w.held(ctx, next)
+		if err != nil {
+			return err
+		}
+		if was.Hold != next.Hold || next.State != bridge.StateSettled {
+			return fmt.Errorf("hold %s to %s, %s: %w", was.Hold, next.Hold, next.State, ErrMoney)
+		}
+		after, txs, err := hold.Settle(w.now, next.Cost)
+		if err != nil {
+			return err
+		}
+		return w.metered(ctx, was, next, hold, after, txs, news)
+	})
+}
+
+// metered stores a step of Post or Settle, with a warning for each new overrun.
+func (w *writing) metered(ctx context.Context, was, next *bridge.Rental, from, to ledger.Hold, txs []ledger.Transaction, news []bridge.News) error {
+	next.Cost = to.Posted
+	if err := w.record(ctx, to, txs); err != nil {
+		return err
+	}
+	if to.Over().Micro > from.Over().Micro {
+		warning := bridge.News{
+			At: w.now, Kind: bridge.NewsWarning, Cluster: next.Cluster, Rental: next.ID, Pool: &next.Pool, Cost: to.Over(),
+			Text: fmt.Sprintf("cost %s is beyond the hold of %s by %s", to.Posted, to.Total, to.Over()),
+		}
+		if err := w.tell(ctx, []bridge.News{warning}); err != nil {
+			return err
+		}
+	}
+	return w.update(ctx, was, next, news)
+}
+
+// held returns the stored row and the open hold that next follows.
+func (w *writing) held(ctx context.Context, next *bridge.Rental) (*bridge.Rental, ledger.Hold, error) {
+	was, err := w.rental(ctx, next)
+	if err != nil {
+		return nil, ledger.Hold{}, err
+	}
+	if err := step(was.State, next.State); err != nil {
+		return nil, ledger.Hold{}, err
+	}
+	if was.Account != next.Account {
+		return nil, ledger.Hold{}, fmt.Errorf("account %s to %s: %w", was.Account, next.Account, ErrMoney)
+	}
+	hold, err := holdOf(ctx, w, next.ID)
+	if noRows(err) {
+		return nil, ledger.Hold{}, fmt.Errorf("%s without a hold: %w", was.State, ErrState)
+	}
+	return was, hold, err
+}
+
+// open makes the hold of a rental.
+func (w *writing) open(ctx context.Context, r *bridge.Rental) error {
+	hold, txs, err := ledger.Open(w.now, r)
+	if err != nil {
+		return err
+	}
+	return w.record(ctx, hold, txs)
+}

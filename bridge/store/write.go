@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/ledger"
+)
+
+// asker is what reading needs of a connection or a transaction.
+type asker interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// writing is one write transaction.
+type writing struct {
+	*sql.Tx
+	now  time.Time
+	head ledger.Head
+}
+
+// write runs do in one transaction. An error leaves no trace.
+func (s *Store) write(ctx context.Context, do func(w *writing) error) error {
+	if s.db == nil {
+		return fault(ErrReadOnly, errors.New("opened for reading only"))
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return explain(err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	w := &writing{Tx: tx, now: s.now().UTC()}
+	var epoch int64
+	err = tx.QueryRowContext(ctx, `select epoch, ledger_seq, ledger_hash from meta`).Scan(&epoch, &w.head.Seq, &w.head.Hash)
+	if err != nil {
+		return explain(err)
+	}
+	if epoch != s.epoch { // I24: only the latest bridge writes
+		return bridge.ErrEpoch
+	}
+	was := w.head
+	if err := do(w); err != nil {
+		return explain(err)
+	}
+	if w.head != was {
+		if _, err := tx.ExecContext(ctx, `update meta set ledger_seq = ?, ledger_hash = ?`, w.head.Seq, w.head.Hash); err != nil {
+			return explain(err)
+		}
+	}
+	return explain(tx.Commit())
+}
+
+// read runs do on one unchanging view of the store.
+func (s *Store) read(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return explain(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return explain(do(tx))
+}
+
+// tell appends news.
+func (w *writing) tell(ctx context.Context, news []bridge.News) error {
+	for _, n := range news {
+		n.ID, n.At = 0, n.At.UTC()
+		body, err := json.Marshal(n)
+		if err != nil {
+			return fmt.Errorf("encode news: %w", err)
+		}
+		if _, err := w.ExecContext(ctx, `insert into news (at, kind, rental, body) values (?, ?, ?, ?)`,
+			n.At.UnixNano(), n.Kind, n.Rental, string(body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows reads all rows of a query with scan.
+func rows[T any](ctx context.Context, q asker, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	r, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	var out []T
+	for r.Next() {
+		v, err := scan(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, r.Err()
+}
