@@ -33,6 +33,8 @@ const (
 	ReasonObserve        Reason = "observe-only"
 	ReasonOptOut         Reason = "opted-out"
 	ReasonNoRule         Reason = "no-rule"
+	ReasonRuleFailed     Reason = "rule-failed" // its condition could not be evaluated for this job
+	ReasonUnfunded       Reason = "no-budget"   // no budget covers the account, so nothing is bought for it
 	ReasonReserved       Reason = "p0-reserved-only"
 	ReasonSitePolicy     Reason = "site-limit"
 	ReasonUserHold       Reason = "held-by-owner"
