@@ -41,7 +41,7 @@ func (h Hold) Over() bridge.Money {
 }
 
 // Open sets r.Hold aside for a rental.
-func Open(now time.Time, r *bridge.Rental) (Hold, []Transaction, error) {
+func Open(now time.Time, r *bridge.Rental, memo string) (Hold, []Transaction, error) {
 	if r.Hold.Micro <= 0 || r.Hold.Currency == "" || r.Account == "" {
 		return Hold{}, nil, fmt.Errorf("hold %d %s for account %q: %w", r.Hold.Micro, r.Hold.Currency, r.Account, ErrAmount)
 	}
@@ -49,7 +49,7 @@ func Open(now time.Time, r *bridge.Rental) (Hold, []Transaction, error) {
 	none.Total.Currency, none.Posted.Currency = r.Hold.Currency, r.Hold.Currency
 	h := none
 	h.Total = r.Hold
-	return h, []Transaction{step(now, none, h, KindHold, r.Hold, "")}, nil
+	return h, []Transaction{step(now, none, h, KindHold, r.Hold, memo)}, nil
 }
 
 // Extend sets more aside.

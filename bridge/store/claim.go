@@ -38,32 +38,3 @@ func (s *Store) ClaimEnrolment(ctx context.Context, id bridge.RentalID, machine,
 	}
 	return nil
 }
-
-// Request returns the rental id that belongs to a client's key, giving a new
-// one the first time: a command that is sent again makes no second rental. The
-// key is bound to what was asked, in any canonical text; ErrReused for another.
-// The rental itself may not exist yet, if the first try ended before it was made.
-func (s *Store) Request(ctx context.Context, key, what string) (bridge.RentalID, error) {
-	var id bridge.RentalID
-	err := s.write(ctx, func(w *writing) error {
-		var first string
-		err := w.QueryRowContext(ctx, `select what, rental from requests where key = ?`, key).Scan(&first, &id)
-		switch {
-		case noRows(err):
-			if id, err = w.nextID(ctx); err != nil {
-				return err
-			}
-			_, err = w.ExecContext(ctx, `insert into requests (key, what, rental, at) values (?, ?, ?, ?)`, key, what, id, w.now.UnixNano())
-			return err
-		case err != nil:
-			return err
-		case first != what:
-			return ErrReused
-		}
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("take request %s: %w", key, err)
-	}
-	return id, nil
-}

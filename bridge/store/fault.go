@@ -33,7 +33,7 @@ var (
 	ErrMoney    = errors.New("hold and cost change only with the ledger")
 	ErrOwn      = errors.New("a requester never decides")
 	ErrClaimed  = errors.New("this machine has enrolled already, from another address")
-	ErrReused   = errors.New("this request key was used for something else")
+	ErrReused   = errors.New("a request of this key has its rental already")
 )
 
 // Fault is an error of the store as a whole, with what an operator can do.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/store"
 )
 
 func TestRentalLivesFromHoldToSettlement(t *testing.T) {
@@ -55,7 +56,7 @@ func TestRentalLivesFromHoldToSettlement(t *testing.T) {
 		t.Errorf("%d rentals are live after settlement", len(live))
 	}
 	var kinds []bridge.NewsKind
-	for _, n := range must[[]bridge.News](t)(s.News(t.Context(), 0, 100)) {
+	for _, n := range must[[]bridge.News](t)(s.News(t.Context(), store.NewsFilter{Limit: 100})) {
 		kinds = append(kinds, n.Kind)
 	}
 	if diff := cmp.Diff([]bridge.NewsKind{"reserved", "created", "extended", "settled"}, kinds); diff != "" {

@@ -10,8 +10,9 @@ import (
 
 // Reserve stores a new rental with its hold and its create intent, if every
 // budget of its account and of the accounts above has room for the whole hold.
-// Otherwise *OverBudget, and nothing is stored. An account that no budget covers
-// has no room.
+// Otherwise *OverBudget, and nothing is stored. An account that none of the
+// budgets covers has no room. Without any budgets none is asked: that is for
+// machines that cost money already, such as an adopted one.
 func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
 	return s.change(ctx, "reserve", r, news, func(w *writing, next *bridge.Rental) error {
 		if next.State != bridge.StateLaunching || !next.Cost.IsZero() {
@@ -27,7 +28,11 @@ func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.B
 		if err := w.insert(ctx, next); err != nil {
 			return err
 		}
-		return w.open(ctx, next)
+		memo := ""
+		if len(budgets) == 0 {
+			memo = "no budget was asked"
+		}
+		return w.open(ctx, next, memo)
 	})
 }
 
@@ -67,7 +72,7 @@ func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental,
 		if err := w.append(ctx, allowed); err != nil {
 			return err
 		}
-		if err := w.open(ctx, next); err != nil {
+		if err := w.open(ctx, next, ""); err != nil {
 			return err
 		}
 		return w.update(ctx, was, next, news)
@@ -181,8 +186,8 @@ func (w *writing) held(ctx context.Context, next *bridge.Rental) (*bridge.Rental
 }
 
 // open makes the hold of a rental.
-func (w *writing) open(ctx context.Context, r *bridge.Rental) error {
-	hold, txs, err := ledger.Open(w.now, r)
+func (w *writing) open(ctx context.Context, r *bridge.Rental, memo string) error {
+	hold, txs, err := ledger.Open(w.now, r, memo)
 	if err != nil {
 		return err
 	}

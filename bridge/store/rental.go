@@ -22,12 +22,20 @@ func (s *Store) NextID(ctx context.Context) (bridge.RentalID, error) {
 	return id, nil
 }
 
+// nextID skips ids that came in from outside, with machines that were adopted
+// after a store was lost.
 func (w *writing) nextID(ctx context.Context) (bridge.RentalID, error) {
-	var n int64
-	if err := w.QueryRowContext(ctx, `update meta set rentals = rentals + 1 returning rentals`).Scan(&n); err != nil {
-		return "", err
+	for {
+		var n int64
+		if err := w.QueryRowContext(ctx, `update meta set rentals = rentals + 1 returning rentals`).Scan(&n); err != nil {
+			return "", err
+		}
+		id := bridge.NewRentalID(n)
+		var taken bool
+		if err := w.QueryRowContext(ctx, `select exists (select 1 from rentals where id = ?)`, id).Scan(&taken); err != nil || !taken {
+			return id, err
+		}
 	}
-	return bridge.NewRentalID(n), nil
 }
 
 // Propose stores a new rental that waits for a person; nothing is held.
@@ -51,7 +59,7 @@ func (s *Store) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) 
 		if err := step(was.State, next.State); err != nil {
 			return err
 		}
-		if was.State.Held() != next.State.Held() || was.Hold != next.Hold && was.State.Held() || was.Cost != next.Cost {
+		if was.State.Held() != next.State.Held() || was.Hold != next.Hold && was.State.Held() || was.Cost != next.Cost || was.Key != next.Key {
 			return fmt.Errorf("%s to %s, hold %s to %s, cost %s to %s: %w", was.State, next.State, was.Hold, next.Hold, was.Cost, next.Cost, ErrMoney)
 		}
 		return w.update(ctx, was, next, news)
@@ -99,16 +107,20 @@ func (w *writing) insert(ctx context.Context, r *bridge.Rental) error {
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	res, err := w.ExecContext(ctx, `insert into rentals (id, version, state, ended, cluster, account, changed, body)
-		values (?, 1, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`,
-		r.ID, r.State, r.State.Ended(), r.Cluster, r.Account, w.now.UnixNano(), string(body))
-	if err != nil {
+	var id, key bool
+	err = w.QueryRowContext(ctx, `select exists (select 1 from rentals where id = ?1), exists (select 1 from rentals where key = ?2 and ?2 <> '')`,
+		r.ID, r.Key).Scan(&id, &key)
+	switch {
+	case err != nil:
 		return err
+	case id:
+		return fmt.Errorf("it is there already: %w", bridge.ErrVersion)
+	case key:
+		return fmt.Errorf("key %q: %w", r.Key, ErrReused)
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return err
-	}
-	return fmt.Errorf("it is there already: %w", bridge.ErrVersion)
+	_, err = w.ExecContext(ctx, `insert into rentals (id, version, state, ended, cluster, account, key, changed, body) values (?, 1, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.State, r.State.Ended(), r.Cluster, r.Account, r.Key, w.now.UnixNano(), string(body))
+	return err
 }
 
 // update writes the version after was. Without news and without a difference
@@ -182,6 +194,24 @@ func decodeRental(body string) (*bridge.Rental, error) {
 		return nil, fault(ErrCorrupt, err)
 	}
 	return &r, nil
+}
+
+// ByKey returns the rental that was made for a request by hand, ended or not;
+// ErrNoRental if there is none.
+func (s *Store) ByKey(ctx context.Context, key string) (bridge.Rental, error) {
+	var body string
+	err := s.reads.QueryRowContext(ctx, `select body from rentals where key = ? and key <> ''`, key).Scan(&body)
+	if noRows(err) {
+		err = ErrNoRental
+	}
+	if err != nil {
+		return bridge.Rental{}, fmt.Errorf("read rental of request %q: %w", key, explain(err))
+	}
+	r, err := decodeRental(body)
+	if err != nil {
+		return bridge.Rental{}, fmt.Errorf("read rental of request %q: %w", key, err)
+	}
+	return *r, nil
 }
 
 // Recent returns up to limit rentals, the newest first, ended ones too.

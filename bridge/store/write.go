@@ -74,8 +74,8 @@ func (w *writing) tell(ctx context.Context, news []bridge.News) error {
 		if err != nil {
 			return fmt.Errorf("encode news: %w", err)
 		}
-		if _, err := w.ExecContext(ctx, `insert into news (at, kind, rental, body) values (?, ?, ?, ?)`,
-			n.At.UnixNano(), n.Kind, n.Rental, string(body)); err != nil {
+		if _, err := w.ExecContext(ctx, `insert into news (at, kind, rental, job, body) values (?, ?, ?, ?, ?)`,
+			n.At.UnixNano(), n.Kind, n.Rental, n.Job, string(body)); err != nil {
 			return err
 		}
 	}

@@ -18,10 +18,12 @@ create table rentals (
   ended   integer not null,
   cluster text    not null,
   account text    not null,
+  key     text    not null, -- of a request made by hand
   changed integer not null, -- unix nanoseconds, UTC, as all times here
   body    text    not null  -- the whole rental in JSON
 ) strict;
 create index rentals_live on rentals (num, id, version) where ended = 0;
+create unique index rentals_key on rentals (key) where key <> '';
 
 -- The ledger. Amounts are micro-units of a currency.
 create table ledger (
@@ -83,9 +85,11 @@ create table news (
   at     integer not null,
   kind   text    not null,
   rental text    not null,
+  job    text    not null,
   body   text    not null
 ) strict;
-create index news_rental on news (rental, id);
+create index news_rental on news (rental, id) where rental <> '';
+create index news_job on news (job, id) where job <> '';
 
 create table marks (
   only integer primary key check (only = 1),
@@ -98,13 +102,6 @@ create table enrolments (
   address text    not null,
   at      integer not null,
   primary key (rental, machine)
-) strict, without rowid;
-
-create table requests (
-  key    text    primary key,
-  what   text    not null,
-  rental text    not null unique,
-  at     integer not null
 ) strict, without rowid;
 
 -- +goose StatementBegin
