@@ -108,7 +108,10 @@ type Machine struct {
 	// Absent counts complete lists in a row, at least two minutes apart, that lack it.
 	Absent   int       `json:"absent,omitempty"`
 	AbsentAt time.Time `json:"absent_at"`
-	Fault    string    `json:"fault,omitempty"`
+	// IdleSince is when the last job left this machine; zero while one runs on
+	// it, and before the first.
+	IdleSince time.Time `json:"idle_since"`
+	Fault     string    `json:"fault,omitempty"`
 }
 
 // Live returns the machines that may still cost money.

@@ -23,9 +23,10 @@ func (b *Balance) Left() (Money, error) {
 
 // Answer is a closed question that must not be asked again at once.
 type Answer struct {
-	Jobs  []JobID   `json:"jobs"`
-	Why   Reason    `json:"why"`   // denied or not-answered
-	Until time.Time `json:"until"` // not asked again before
+	Cluster string    `json:"cluster,omitempty"` // empty: of any cluster
+	Jobs    []JobID   `json:"jobs"`
+	Why     Reason    `json:"why"`   // denied or not-answered
+	Until   time.Time `json:"until"` // not asked again before
 }
 
 // Snapshot is everything a decision may look at. Plain values; now is one of them.

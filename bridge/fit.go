@@ -1,0 +1,117 @@
+package bridge
+
+import "math"
+
+// Fit says how many machines of an offer hold gangs of a shape.
+type Fit struct {
+	Machines int // to rent
+	Each     int // nodes of the demand one machine holds at once
+}
+
+// FitOffer returns the machines of one pool that hold count gangs of nodes
+// nodes each, and false if not even one node fits. The nodes of a gang sit on
+// machines of their own, as a scheduler places them; gangs of one node share
+// machines as far as the shape allows.
+func FitOffer(o *Offer, s *Shape, nodes, count int) (Fit, bool) {
+	if nodes < 1 || count < 1 || !o.Holds(s) {
+		return Fit{}, false
+	}
+	if nodes > 1 {
+		return Fit{Machines: nodes * count, Each: 1}, true
+	}
+	each := slots(&o.Shape, s)
+	return Fit{Machines: ceilDiv(count, each), Each: each}, true
+}
+
+// slots is how many nodes of shape want an empty machine holds that holds at
+// least one. A demand that limits nothing gets a machine of its own.
+func slots(have, want *Shape) int {
+	if want.Exclusive {
+		return 1
+	}
+	n := math.MaxInt
+	take := func(have, want int64) {
+		if want > 0 {
+			n = min(n, int(have/want))
+		}
+	}
+	take(int64(have.CPUs), int64(want.CPUs))
+	take(have.MemoryMiB, want.MemoryMiB)
+	take(int64(have.GPUs), int64(want.GPUs))
+	take(have.DiskMiB, want.DiskMiB)
+	for k, w := range want.GRES {
+		take(int64(have.GRES[k]), int64(w))
+	}
+	if n == math.MaxInt {
+		return 1
+	}
+	return max(n, 1)
+}
+
+// place is a machine or node with what is free on it.
+type place struct {
+	has      *Shape // when empty
+	free     Shape
+	features []string
+}
+
+// holds reports whether one node of shape want fits into what is free.
+func (p *place) holds(want *Shape) bool {
+	if want.Exclusive && !untouched(p.has, &p.free) {
+		return false
+	}
+	o := Offer{Shape: p.free, Features: p.features}
+	return o.Holds(want)
+}
+
+func untouched(has, free *Shape) bool {
+	return has.CPUs == free.CPUs && has.MemoryMiB == free.MemoryMiB && has.GPUs == free.GPUs && has.DiskMiB == free.DiskMiB
+}
+
+// take uses up the room of one node of shape want, as slots counts it.
+func (p *place) take(want *Shape) {
+	whole := want.Exclusive || want.CPUs == 0 && want.MemoryMiB == 0 && want.GPUs == 0 && want.DiskMiB == 0 && len(want.GRES) == 0
+	if whole {
+		p.free = Shape{CPUs: -1, GPUType: p.free.GPUType}
+		return
+	}
+	p.free.CPUs -= want.CPUs
+	p.free.MemoryMiB -= want.MemoryMiB
+	p.free.GPUs -= want.GPUs
+	p.free.DiskMiB -= want.DiskMiB
+	if len(want.GRES) > 0 {
+		left := make(map[string]int, len(p.free.GRES))
+		for k, n := range p.free.GRES {
+			left[k] = n - want.GRES[k]
+		}
+		p.free.GRES = left
+	}
+}
+
+// findGang returns different places for the nodes of one gang, or nil.
+func findGang(places []*place, want *Shape, nodes int) []*place {
+	if len(places) < nodes {
+		return nil
+	}
+	found := make([]*place, 0, nodes)
+	for _, p := range places {
+		if !p.holds(want) {
+			continue
+		}
+		if found = append(found, p); len(found) == nodes {
+			return found
+		}
+	}
+	return nil
+}
+
+// takeGang puts one gang of nodes nodes on different places, all or none.
+func takeGang(places []*place, want *Shape, nodes int) bool {
+	found := findGang(places, want, nodes)
+	for _, p := range found {
+		p.take(want)
+	}
+	return found != nil
+}
+
+func ceilDiv(a, b int) int { return (a-1)/b + 1 }

@@ -1,0 +1,175 @@
+package bridge
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// ReturnLead is how long before the end of a paid step an idle machine is
+// given back, so that draining and the terminate call end inside the step.
+const ReturnLead = 2 * time.Minute
+
+// withdrawals are the questions none of whose jobs waits any more. A stale
+// view proves nothing.
+func withdrawals(s *Snapshot) []RentalID {
+	var out []RentalID
+	pending := pendingJobs(s)
+	for i := range s.Rentals {
+		r := &s.Rentals[i]
+		if r.State == StateWaiting && len(r.Jobs) > 0 && allGone(r, pending) {
+			out = append(out, r.ID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Returns are the rentals, or machines of them, to give back: past their end,
+// broken gangs, demand gone before admission, and idle ones at the end of what
+// is paid. needed names rentals that pending demands are served by; they are
+// kept. Only an expired rental is returned while a job runs on it, and only
+// that is decided on a stale view.
+func Returns(s *Snapshot, needed map[RentalID]bool) []Return {
+	var out []Return
+	pending := pendingJobs(s)
+	queues := map[string]*occupancy{}
+	for i := range s.Queues {
+		if q := &s.Queues[i]; !s.Stale(q) {
+			queues[q.Cluster] = occupancyOf(q)
+		}
+	}
+	for i := range s.Rentals {
+		r := &s.Rentals[i]
+		occ := queues[r.Cluster]
+		switch r.State {
+		case StateLaunching, StateJoining, StateAdmitted, StateDraining:
+		case StateWaiting, StateReleasing, StateSettled, StateClosed:
+			continue
+		}
+		if ret, ok := returnOf(r, s.Now, occ, pending, needed[r.ID]); ok {
+			out = append(out, ret)
+		}
+	}
+	slices.SortFunc(out, func(a, b Return) int { return strings.Compare(string(a.Rental), string(b.Rental)) })
+	return out
+}
+
+// occupancy is which nodes of a cluster have a job.
+type occupancy struct {
+	at   time.Time
+	busy map[string]bool
+}
+
+func occupancyOf(q *Queue) *occupancy {
+	o := &occupancy{at: q.ObservedAt, busy: map[string]bool{}}
+	for i := range q.Runs {
+		for _, n := range q.Runs[i].Nodes {
+			o.busy[n] = true
+		}
+	}
+	return o
+}
+
+func returnOf(r *Rental, now time.Time, occ *occupancy, pending map[string]map[JobID]bool, needed bool) (Return, bool) {
+	all := Return{Rental: r.ID}
+	busy := occ == nil || slices.ContainsFunc(r.Machines, func(m Machine) bool { return occ.busy[m.Node] })
+	switch {
+	case !r.Expires.IsZero() && !now.Before(r.Expires):
+		all.Why, all.Drain = ReasonExpired, busy && r.State == StateAdmitted
+		return all, true
+	case busy || r.State == StateDraining:
+		return idleMachines(r, now, occ)
+	case broken(r):
+		all.Why = ReasonGangBroken
+		return all, true
+	case r.State != StateAdmitted:
+		all.Why = ReasonDemandGone
+		return all, len(r.Jobs) > 0 && !needed && allGone(r, pending)
+	case needed:
+		return all, false
+	}
+	all.Why, all.Drain = ReasonIdle, true
+	return all, idleOver(r, r.IdleSince, oldestStart(r), now)
+}
+
+// idleMachines are single machines of a rental of independent jobs that have
+// been idle long enough while others still work.
+func idleMachines(r *Rental, now time.Time, occ *occupancy) (Return, bool) {
+	ret := Return{Rental: r.ID, Why: ReasonIdle, Drain: true}
+	if occ == nil || r.State != StateAdmitted || r.Gang > 1 {
+		return ret, false
+	}
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		if m.State == MachineJoined && !occ.busy[m.Node] && idleOver(r, m.IdleSince, m.Started, now) {
+			ret.Machines = append(ret.Machines, m.Ordinal)
+		}
+	}
+	return ret, len(ret.Machines) > 0
+}
+
+// idleOver reports whether machines idle since a time are to be given back:
+// policy's patience is over, and so is nearly all that is paid.
+func idleOver(r *Rental, since, started, now time.Time) bool {
+	if since.IsZero() || now.Sub(since) < r.Idle {
+		return false
+	}
+	if started.IsZero() || r.Step <= ReturnLead && r.Minimum <= ReturnLead {
+		return true
+	}
+	lived := now.Sub(started)
+	return billed(lived, r.Step, r.Minimum)-lived <= ReturnLead
+}
+
+func oldestStart(r *Rental) time.Time {
+	var out time.Time
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		if m.State != MachineGone && (out.IsZero() || m.Started.Before(out)) {
+			out = m.Started
+		}
+	}
+	return out
+}
+
+// broken reports whether a gang has lost a machine, so that no gang fits it.
+func broken(r *Rental) bool {
+	return r.Gang > 1 && len(r.Machines) > 0 && upcoming(r) < r.Gang
+}
+
+// pendingJobs are the jobs that wait, with the arrays they belong to, in
+// every cluster that is seen well.
+func pendingJobs(s *Snapshot) map[string]map[JobID]bool {
+	out := make(map[string]map[JobID]bool, len(s.Queues))
+	wanted := map[JobID]bool{}
+	for i := range s.Rentals {
+		for _, j := range s.Rentals[i].Jobs {
+			wanted[baseOf(j)] = true
+		}
+	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		if s.Stale(q) {
+			continue
+		}
+		jobs := map[JobID]bool{}
+		out[q.Cluster] = jobs
+		if len(wanted) == 0 {
+			continue
+		}
+		for k := range q.Demands {
+			if base := baseOf(q.Demands[k].Job); wanted[base] {
+				jobs[base] = true
+			}
+		}
+	}
+	return out
+}
+
+// allGone reports whether none of a rental's jobs waits; false where the
+// cluster is not seen well.
+func allGone(r *Rental, pending map[string]map[JobID]bool) bool {
+	jobs, seen := pending[r.Cluster]
+	return seen && !slices.ContainsFunc(r.Jobs, func(j JobID) bool { return jobs[baseOf(j)] })
+}

@@ -1,0 +1,165 @@
+package bridge
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// room is a rental with what is still free on it.
+type room struct {
+	rental  *Rental
+	project Account
+	places  []*place
+	vacant  bool // no job on it, none listed or routed: another project may take it over
+}
+
+// serves reports whether the rental's machines are, or will be, for jobs.
+func serves(st State) bool {
+	switch st {
+	case StateWaiting, StateLaunching, StateJoining, StateAdmitted:
+		return true
+	case StateDraining, StateReleasing, StateSettled, StateClosed:
+		return false
+	}
+	return false
+}
+
+// roomOf computes what a rental can take. Machines that boot count in full;
+// admitted ones count as the scheduler shows them, unless it was asked before
+// they were admitted.
+func roomOf(r *Rental, q *Queue, nodes map[string]*Node) *room {
+	m := &room{rental: r, project: r.Account.Project(), vacant: true}
+	if r.State != StateAdmitted {
+		for range upcoming(r) {
+			m.places = append(m.places, &place{has: &r.Shape, free: r.Shape, features: r.Features})
+		}
+		return m
+	}
+	for i := range r.Machines {
+		k := &r.Machines[i]
+		if k.State != MachineJoined && k.State != MachineCreated {
+			continue
+		}
+		n := nodes[k.Node]
+		switch {
+		case n == nil && q.ObservedAt.Before(r.Since):
+			m.places = append(m.places, &place{has: &r.Shape, free: r.Shape, features: r.Features})
+		case n != nil && n.Usable:
+			m.places = append(m.places, &place{has: &n.Shape, free: n.Free, features: r.Features})
+			m.vacant = m.vacant && untouched(&n.Shape, &n.Free)
+		}
+	}
+	return m
+}
+
+// upcoming is how many machines of a rental that is not admitted yet will come.
+func upcoming(r *Rental) int {
+	if len(r.Machines) == 0 {
+		return r.Count
+	}
+	n := 0
+	for i := range r.Machines {
+		switch r.Machines[i].State {
+		case MachineIntended, MachineCreated, MachineJoined:
+			n++
+		case MachineNoticed, MachineReleasing, MachineGone:
+		}
+	}
+	return n
+}
+
+// machinesOf is how many machines of a rental count against a project's most.
+func machinesOf(r *Rental) int {
+	switch {
+	case r.State == StateWaiting || r.State.Ended():
+		return 0
+	case len(r.Machines) == 0:
+		return r.Count
+	}
+	return len(r.Live())
+}
+
+// baseOf is the job an id belongs to: the array of a task.
+func baseOf(j JobID) JobID {
+	if i := strings.IndexByte(string(j), '_'); i > 0 {
+		return j[:i]
+	}
+	return j
+}
+
+// localNodes are the cluster's own nodes on which something is free.
+func localNodes(q *Queue, rented map[string]bool) []*localNode {
+	var out []*localNode
+	for i := range q.Nodes {
+		n := &q.Nodes[i]
+		if !n.Usable || n.Free.CPUs <= 0 || isRented(n, rented) {
+			continue
+		}
+		out = append(out, &localNode{place{&n.Shape, n.Free, n.Features}, n.Partitions, n.Name})
+	}
+	slices.SortFunc(out, func(a, b *localNode) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+type localNode struct {
+	place
+	partitions []string
+	name       string
+}
+
+func isRented(n *Node, rented map[string]bool) bool {
+	return rented[n.Name] || n.Dynamic && strings.HasPrefix(n.Name, "sw-")
+}
+
+// inPartition reports whether a job sent to the comma list may run on a node.
+func inPartition(list string, partitions []string) bool {
+	if list == "" {
+		return true
+	}
+	for p := range strings.SplitSeq(list, ",") {
+		if slices.Contains(partitions, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// factsOf computes the figures of a cluster for policy conditions.
+func factsOf(q *Queue, now time.Time, rented map[string]bool) Facts {
+	f := Facts{Cluster: q.Cluster}
+	for i := range q.Demands {
+		d := &q.Demands[i]
+		if d.Standing != StandingHelps && d.Standing != StandingBehind {
+			continue
+		}
+		f.Pending++
+		if since := waitsSince(d); !since.IsZero() {
+			f.OldestWait = max(f.OldestWait, now.Sub(since))
+		}
+	}
+	var gpus, freeGPUs, cpus, freeCPUs int
+	for i := range q.Nodes {
+		n := &q.Nodes[i]
+		if !n.Usable || isRented(n, rented) {
+			continue
+		}
+		gpus, freeGPUs = gpus+n.Shape.GPUs, freeGPUs+n.Free.GPUs
+		cpus, freeCPUs = cpus+n.Shape.CPUs, freeCPUs+n.Free.CPUs
+	}
+	switch {
+	case gpus > 0:
+		f.UtilisationPM = (gpus - freeGPUs) * 1000 / gpus
+	case cpus > 0:
+		f.UtilisationPM = (cpus - freeCPUs) * 1000 / cpus
+	}
+	return f
+}
+
+// waitsSince is when a demand began to wait in the sense of a policy.
+func waitsSince(d *Demand) time.Time {
+	if d.Eligible.IsZero() {
+		return d.Submitted
+	}
+	return d.Eligible
+}
