@@ -41,7 +41,7 @@ func Sweep(ctx context.Context, dir string) (Swept, error) {
 		}
 		swept.Machines++
 	}
-	for _, name := range ownedLinks(dir) {
+	for name := range ownedLinks(dir) {
 		if err := deleteLink(ctx, name); err != nil {
 			failures = append(failures, err)
 			continue
@@ -99,13 +99,14 @@ func isInit(pid int) bool {
 	return false
 }
 
-// ownedLinks returns the host's links that carry a path in dir as alias.
-func ownedLinks(dir string) []string {
+// ownedLinks returns the host's links that carry a path in dir as alias, with
+// that path; an empty dir stands for any.
+func ownedLinks(dir string) map[string]string {
 	links, err := net.Interfaces()
 	if err != nil {
 		return nil
 	}
-	var names []string
+	owned := map[string]string{}
 	for _, link := range links {
 		alias, err := os.ReadFile("/sys/class/net/" + link.Name + "/ifalias")
 		if err != nil {
@@ -113,10 +114,10 @@ func ownedLinks(dir string) []string {
 		}
 		path, ok := strings.CutPrefix(strings.TrimSpace(string(alias)), aliasPrefix)
 		if ok && inside(path, dir) {
-			names = append(names, link.Name)
+			owned[link.Name] = path
 		}
 	}
-	return names
+	return owned
 }
 
 // sweepFilters removes the packet filter rules of networks recorded in dir.

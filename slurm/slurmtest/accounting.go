@@ -11,8 +11,7 @@ import (
 // cluster with accounting.
 const Account = "research"
 
-const databaseScript = `install -d /run/mysqld /var/lib/mysql
-[ -d /var/lib/mysql/mysql ] || mariadb-install-db --user=root --skip-test-db --auth-root-authentication-method=socket >/dev/null
+const databaseScript = `install -d /run/mysqld
 # The database is made here and not by slurmdbd: after a refused connection some
 # client libraries forget their limits, and slurmdbd of 24.11 stops.
 cat > /run/mysqld/init.sql <<'SQL'
@@ -22,7 +21,7 @@ GRANT ALL ON slurm_acct_db.* TO slurm@localhost;
 SQL
 # No table is worth a sync: the database goes with the cluster.
 mariadbd --no-defaults --user=root --datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock --skip-networking \
-	--pid-file=/run/mysqld/mysqld.pid --init-file=/run/mysqld/init.sql --innodb-flush-log-at-trx-commit=0 \
+	--pid-file=/run/mysqld/mysqld.pid --init-file=/run/mysqld/init.sql --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=0 \
 	>/var/log/slurm/mariadbd.log 2>&1 </dev/null &
 until [ -S /run/mysqld/mysqld.sock ]; do sleep 0.05; done`
 

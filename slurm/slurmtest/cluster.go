@@ -29,6 +29,7 @@ const (
 // Cluster is a running Slurm cluster.
 type Cluster struct {
 	options Options
+	dir     string // Empty until the rig's folder is ours.
 	image   sandbox.Image
 	network *sandbox.Network
 	key     []byte
@@ -45,6 +46,9 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
 	if err := sandbox.CheckHost(); err != nil {
+		return nil, fmt.Errorf("start cluster: %w", err)
+	}
+	if _, err := sandbox.SweepAbandoned(ctx); err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
 	c := &Cluster{options: options}
@@ -71,7 +75,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err := c.makeFolders(); err != nil {
 		return err
 	}
-	if c.network, err = sandbox.CreateNetwork(ctx, filepath.Join(c.options.Dir, "net")); err != nil {
+	if c.network, err = sandbox.CreateNetwork(ctx, filepath.Join(c.dir, "net")); err != nil {
 		return err
 	}
 	c.key = make([]byte, 128)
@@ -86,22 +90,45 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	return err
 }
 
-// makeFolders makes the rig's folder and the shared one with everybody's home.
-func (c *Cluster) makeFolders() error {
-	if c.options.Dir == "" {
-		dir, err := os.MkdirTemp("", "slurmtest-")
-		if err != nil {
-			return err
-		}
-		c.options.Dir = dir
-	}
+// takeFolder makes the rig's folder this cluster's own. From then on Close
+// removes it, so a folder in which another rig may live is refused.
+func (c *Cluster) takeFolder() error {
 	dir, err := filepath.Abs(c.options.Dir)
+	if c.options.Dir == "" {
+		dir, err = os.MkdirTemp("", "slurmtest-")
+	}
 	if err != nil {
 		return err
 	}
-	c.options.Dir = dir
+	if isUsed(dir) {
+		return fmt.Errorf("folder %s holds a rig already: close it, or remove what a killed one left with sandbox.Sweep", dir)
+	}
+	if !c.options.Detached {
+		if err := sandbox.Claim(dir); err != nil {
+			return err
+		}
+	}
+	c.dir = dir
+	return nil
+}
+
+func isUsed(dir string) bool {
+	for _, name := range []string{"net", "machines"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// makeFolders makes the rig's folder and the shared one with everybody's home.
+func (c *Cluster) makeFolders() error {
+	if err := c.takeFolder(); err != nil {
+		return err
+	}
+	var err error
 	if c.options.SharedDir == "" {
-		c.options.SharedDir = filepath.Join(dir, "shared")
+		c.options.SharedDir = filepath.Join(c.dir, "shared")
 	}
 	if c.options.SharedDir, err = filepath.Abs(c.options.SharedDir); err != nil {
 		return err
@@ -210,7 +237,7 @@ func (c *Cluster) machine(name string, i int) sandbox.Spec {
 	}
 	delete(hosts, name)
 	return sandbox.Spec{
-		Dir:  filepath.Join(c.options.Dir, "machines"),
+		Dir:  filepath.Join(c.dir, "machines"),
 		Name: name, Image: c.image, Network: c.network, Address: c.address(i),
 		Hosts: hosts, Binds: c.binds(), Detached: c.options.Detached,
 	}
@@ -280,7 +307,7 @@ func poll(ctx context.Context, what string, ask func() (bool, string, error)) er
 }
 
 // Dir returns the rig's folder.
-func (c *Cluster) Dir() string { return c.options.Dir }
+func (c *Cluster) Dir() string { return c.dir }
 
 // SharedDir returns the folder that all machines share, at its path on the
 // host and in the machines.
@@ -317,14 +344,14 @@ func NodeLog(m *sandbox.Machine) string {
 // lastWords collects the end of each daemon's log.
 func (c *Cluster) lastWords() string {
 	var text strings.Builder
-	logs, _ := filepath.Glob(filepath.Join(c.options.Dir, "machines/*/upper/var/log/slurm/*.log"))
+	logs, _ := filepath.Glob(filepath.Join(c.dir, "machines/*/upper/var/log/slurm/*.log"))
 	for _, path := range logs {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
 		lines := bytes.Split(bytes.TrimSpace(data), []byte("\n"))
-		rel, _ := filepath.Rel(filepath.Join(c.options.Dir, "machines"), path)
+		rel, _ := filepath.Rel(filepath.Join(c.dir, "machines"), path)
 		fmt.Fprintf(&text, "\n%s:", rel)
 		for _, line := range lines[max(0, len(lines)-5):] {
 			fmt.Fprintf(&text, "\n  %s", line)
@@ -336,7 +363,7 @@ func (c *Cluster) lastWords() string {
 // Close switches all machines off and removes everything but a SharedDir that
 // the caller brought and the images.
 func (c *Cluster) Close(ctx context.Context) error {
-	if c.options.Dir == "" {
+	if c.dir == "" {
 		return nil
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -350,7 +377,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 		err = errors.Join(err, c.network.Close(ctx))
 	}
 	// Machines that joined without their owner stopping them are swept with the rest.
-	_, swept := sandbox.Sweep(ctx, c.options.Dir)
+	_, swept := sandbox.Sweep(ctx, c.dir)
 	if err := errors.Join(err, swept); err != nil {
 		return fmt.Errorf("close cluster: %w", err)
 	}

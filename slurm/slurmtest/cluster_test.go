@@ -1,12 +1,12 @@
 package slurmtest
 
 import (
+	"context"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"testing"
 	"time"
-	"path/filepath"
-	"os/signal"
-	"context"
 
 	"spillway.sh/spillway/bridge/sandbox"
 )

@@ -25,7 +25,7 @@ func (c *Cluster) BinDir(as sandbox.Account) string {
 	if as.ID == 0 {
 		name = "root"
 	}
-	return filepath.Join(c.options.Dir, "bin", name)
+	return filepath.Join(c.dir, "bin", name)
 }
 
 func (c *Cluster) writeCommands() error {
