@@ -1,0 +1,31 @@
+package desk
+
+import "context"
+
+// Ask is one thing people can ask for, by name: the socket's path, the audit's
+// word. Reads answers without a daemon, from the store alone.
+type Ask[Q, A any] struct {
+	Name  string
+	Reads bool
+	Do    func(*Desk, context.Context, Person, Q) (A, error)
+}
+
+// Everything that can be asked.
+var (
+	AskQueue    = Ask[QueueRequest, QueueAnswer]{"queue", true, (*Desk).Queue}
+	AskExplain  = Ask[ExplainRequest, ExplainAnswer]{"explain", true, (*Desk).Explain}
+	AskRentals  = Ask[RentalsRequest, RentalsAnswer]{"rentals", true, (*Desk).Rentals}
+	AskRental   = Ask[RentalRequest, RentalAnswer]{"rental", true, (*Desk).Rental}
+	AskQuote    = Ask[QuoteRequest, QuoteAnswer]{"quote", true, (*Desk).Quote}
+	AskRent     = Ask[RentRequest, RentAnswer]{"rent", false, (*Desk).Rent}
+	AskRelease  = Ask[ReleaseRequest, ReleaseAnswer]{"release", false, (*Desk).Release}
+	AskDecide   = Ask[DecideRequest, DecideAnswer]{"decide", false, (*Desk).Decide}
+	AskQuestion = Ask[QuestionRequest, QuestionAnswer]{"question", true, (*Desk).Question}
+	AskSpend    = Ask[SpendRequest, SpendAnswer]{"spend", true, (*Desk).Spend}
+	AskPlan     = Ask[PlanRequest, PlanAnswer]{"plan", true, (*Desk).Plan}
+	AskFreeze   = Ask[FreezeRequest, FreezeAnswer]{"freeze", false, (*Desk).Freeze}
+	AskWhoAmI   = Ask[WhoAmIRequest, WhoAmIAnswer]{"whoami", true, (*Desk).WhoAmI}
+	AskNews     = Ask[NewsRequest, NewsAnswer]{"news", true, (*Desk).News}
+	AskLedger   = Ask[LedgerRequest, LedgerAnswer]{"ledger", true, (*Desk).CheckBooks}
+	AskStatus   = Ask[StatusRequest, StatusAnswer]{"status", true, (*Desk).Status}
+)

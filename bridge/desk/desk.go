@@ -1,0 +1,99 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// Config is what a desk is made of. Writer and Loop are nil while the daemon
+// is down: such a desk answers questions and changes nothing.
+type Config struct {
+	Version string
+	Reader  Reader
+	Viewer  Viewer // nil: nothing is known of the queue
+	Writer  Writer
+	Loop    Loop
+	Rules   Rules
+	Roles   Roles
+	Now     func() time.Time
+	// AskFor is how long a question stays open where policy does not say, and
+	// AskAgain how long after a no the same jobs are not asked about.
+	AskFor, AskAgain time.Duration
+}
+
+// Desk answers people.
+type Desk struct {
+	Config
+
+	// renting makes "look for the key, then rent" one step, so that the same key
+	// sent twice at once rents once.
+	renting sync.Mutex
+}
+
+// New returns a desk.
+func New(c Config) *Desk {
+	c.AskFor, c.AskAgain = cmp.Or(c.AskFor, 24*time.Hour), cmp.Or(c.AskAgain, time.Hour)
+	return &Desk{Config: c}
+}
+
+// open refuses changes while there is no daemon.
+func (d *Desk) open() error {
+	if d.Writer == nil || d.Loop == nil {
+		return wrong(Unavailable, "systemctl start spillway", "the daemon is not running, so nothing can be changed")
+	}
+	return nil
+}
+
+// look returns the latest snapshot and plan.
+func (d *Desk) look() (bridge.Snapshot, bridge.Plan, error) {
+	if d.Viewer == nil {
+		return bridge.Snapshot{}, bridge.Plan{}, wrong(Unavailable, "spillway rentals", "the daemon is not running, so the queue is not being watched")
+	}
+	s, p, ok := d.Viewer.View()
+	if !ok {
+		return s, p, wrong(Unavailable, "spillway status", "the first look at the queue is not finished yet")
+	}
+	return s, p, nil
+}
+
+// live returns the rentals that have not ended, oldest first.
+func (d *Desk) live(ctx context.Context) ([]bridge.Rental, error) {
+	rs, err := d.Reader.Live(ctx)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	slices.SortFunc(rs, func(a, b bridge.Rental) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(string(a.ID), string(b.ID)))
+	})
+	return rs, nil
+}
+
+func unreadable(err error) error {
+	return &Error{Kind: Unavailable, Wrong: "the store cannot be read: " + err.Error(), Try: "spillway doctor", Err: err}
+}
+
+// balances returns the balances of an account and everything above it, widest
+// first.
+func (d *Desk) balances(ctx context.Context, a bridge.Account) ([]bridge.Balance, error) {
+	chain := a.Ancestors()
+	var of []bridge.Budget
+	for _, b := range d.Rules.Budgets() {
+		if slices.Contains(chain, b.Account) {
+			of = append(of, b)
+		}
+	}
+	bs, err := d.Reader.Balances(ctx, d.Now(), of)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	slices.SortStableFunc(bs, func(x, y bridge.Balance) int {
+		return strings.Count(string(x.Account), "/") - strings.Count(string(y.Account), "/")
+	})
+	return bs, nil
+}

@@ -1,0 +1,111 @@
+package desk
+
+import (
+	"slices"
+	"strings"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// Role is what a person may do beyond asking about themselves.
+type Role string
+
+// The roles. Everybody who can reach the socket is a member; an approver is
+// one for the budgets that name them, or for all when named in the policy's
+// roles. An admin is not an approver by that alone.
+const (
+	Admin    Role = "admin"
+	Approver Role = "approver"
+	Member   Role = "member"
+)
+
+// Person is who asks. Name is the Unix account: the only identity that counts
+// when somebody's own request is decided.
+type Person struct {
+	Name   string   `json:"name"`
+	UID    int      `json:"uid"`
+	Groups []string `json:"groups,omitempty"`
+	Roles  []Role   `json:"roles"`
+}
+
+// Is reports whether the person has a role.
+func (p Person) Is(r Role) bool { return slices.Contains(p.Roles, r) }
+
+// among reports whether a list of accounts and @groups names the person.
+func (p Person) among(list []string) bool {
+	return slices.ContainsFunc(list, func(w string) bool {
+		if g, ok := strings.CutPrefix(w, "@"); ok {
+			return slices.Contains(p.Groups, g)
+		}
+		return w == p.Name
+	})
+}
+
+// Roles is the role table: Unix accounts, or groups with a leading @.
+type Roles struct {
+	Admins    []string
+	Approvers []string // above any budget but a hard one
+}
+
+// Of returns the person with the roles the table gives them. Root is an admin.
+func (t Roles) Of(name string, uid int, groups []string) Person {
+	p := Person{Name: name, UID: uid, Groups: groups, Roles: []Role{Member}}
+	if uid == 0 || p.among(t.Admins) {
+		p.Roles = append(p.Roles, Admin)
+	}
+	if p.among(t.Approvers) {
+		p.Roles = append(p.Roles, Approver)
+	}
+	return p
+}
+
+// Right is something not everybody may do.
+type Right string
+
+// The rights.
+const (
+	SeeAll      Right = "see everybody's jobs, rentals and spend"
+	ReleaseAny  Right = "release somebody else's rental"
+	StopMoney   Right = "freeze and thaw"
+	CheckLedger Right = "check the ledger"
+)
+
+// rights is the role table's other half: which roles have which right.
+var rights = map[Right][]Role{
+	SeeAll:      {Admin, Approver},
+	ReleaseAny:  {Admin},
+	StopMoney:   {Admin},
+	CheckLedger: {Admin, Approver},
+}
+
+func (p Person) may(r Right) bool { return slices.ContainsFunc(rights[r], p.Is) }
+
+// need returns a Forbidden error when the person lacks a right.
+func (p Person) need(r Right) error {
+	if p.may(r) {
+		return nil
+	}
+	who := make([]string, 0, len(rights[r]))
+	for _, role := range rights[r] {
+		who = append(who, string(role))
+	}
+	return &Error{
+		Kind: Forbidden, Understood: "you are " + p.Name,
+		Wrong: "only the role " + strings.Join(who, " or ") + " may " + string(r),
+		Try:   "spillway whoami",
+	}
+}
+
+// owns reports whether a rental is the person's own.
+func (p Person) owns(r *bridge.Rental) bool { return r.Requester == p.Name }
+
+// approves reports whether the person may approve above a budget.
+func (p Person) approves(b *bridge.Budget) bool { return p.Is(Approver) || p.among(b.Approvers) }
+
+// belongs reports whether a Unix group of the person has the project's name.
+func (p Person) belongs(project bridge.Account) bool {
+	return slices.Contains(p.Groups, lastOf(project))
+}
+
+// lastOf is the last level of an account.
+func lastOf(a bridge.Account) string { return string(a[strings.LastIndex(string(a), "/")+1:]) }

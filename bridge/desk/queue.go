@@ -1,0 +1,155 @@
+package desk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// QueueRequest asks what waits and what Spillway says of it.
+type QueueRequest struct {
+	Cluster string `json:"cluster,omitempty"`
+	User    string `json:"user,omitempty"`  // empty: everybody the asker may see
+	Limit   int    `json:"limit,omitempty"` // zero: all
+	Lang    Lang   `json:"lang,omitempty"`
+}
+
+// QueueAnswer is the queue in the scheduler's order.
+type QueueAnswer struct {
+	At        time.Time      `json:"at"` // of the oldest view in it
+	Stale     []string       `json:"stale"`
+	Jobs      []QueueRow     `json:"jobs"`
+	More      int            `json:"more"`   // rows left out by the limit
+	Counts    map[string]int `json:"counts"` // rows by verdict, before the limit
+	Frozen    bool           `json:"frozen"`
+	Protected string         `json:"protected,omitempty"` // why nothing new is rented
+}
+
+// QueueRow is one waiting record and its verdict.
+type QueueRow struct {
+	Cluster  string          `json:"cluster"`
+	Job      bridge.JobID    `json:"job"`
+	Name     string          `json:"name,omitempty"`
+	User     string          `json:"user"`
+	Account  string          `json:"account,omitempty"` // the scheduler's
+	Nodes    int             `json:"nodes"`             // of one gang
+	Count    int             `json:"count"`             // gangs
+	Shape    bridge.Shape    `json:"shape"`
+	Waits    int64           `json:"waiting_seconds"` // since eligible
+	Verdict  bridge.Kind     `json:"verdict"`
+	Why      bridge.Reason   `json:"why"`
+	Text     string          `json:"text"` // Why in a few words
+	Pays     bridge.Account  `json:"pays,omitempty"`
+	Rental   bridge.RentalID `json:"rental,omitempty"`
+	Cost     bridge.Money    `json:"cost"` // at most
+	Standing bridge.Standing `json:"standing"`
+}
+
+// Queue lists waiting jobs with their verdicts: members see their own.
+func (d *Desk) Queue(_ context.Context, p Person, q QueueRequest) (QueueAnswer, error) {
+	if q.User != "" && q.User != p.Name {
+		if err := p.need(SeeAll); err != nil {
+			return QueueAnswer{}, err
+		}
+	}
+	if !p.may(SeeAll) {
+		q.User = p.Name
+	}
+	snap, plan, err := d.look()
+	if err != nil {
+		return QueueAnswer{}, err
+	}
+	a := QueueAnswer{Stale: []string{}, Jobs: []QueueRow{}, Counts: map[string]int{}, Frozen: snap.Frozen}
+	if snap.Protected {
+		a.Protected = q.Lang.Short(bridge.ReasonProtected)
+	}
+	verdicts := byJob(&plan)
+	for i := range snap.Queues {
+		queue := &snap.Queues[i]
+		if q.Cluster != "" && queue.Cluster != q.Cluster {
+			continue
+		}
+		if a.At.IsZero() || queue.ObservedAt.Before(a.At) {
+			a.At = queue.ObservedAt
+		}
+		if queue.ObservedAt.IsZero() || d.Now().Sub(queue.ObservedAt) > snap.MaxQueueAge {
+			a.Stale = append(a.Stale, queue.Cluster)
+		}
+		for j := range queue.Demands {
+			if dem := &queue.Demands[j]; q.User == "" || dem.User == q.User {
+				a.add(dem, verdicts[jobKey{dem.Cluster, dem.Job}], d.Now(), &q)
+			}
+		}
+	}
+	if q.Cluster != "" && !slices.ContainsFunc(snap.Queues, func(k bridge.Queue) bool { return k.Cluster == q.Cluster }) {
+		return QueueAnswer{}, wrong(NotFound, "spillway queue", "no cluster %q is watched; watched: %s", q.Cluster, strings.Join(clusters(&snap), ", "))
+	}
+	return a, nil
+}
+
+func (a *QueueAnswer) add(dem *bridge.Demand, v *bridge.Verdict, now time.Time, q *QueueRequest) {
+	if v == nil {
+		v = &bridge.Verdict{Kind: bridge.Wait, Why: bridge.ReasonStale}
+	}
+	a.Counts[string(v.Kind)]++
+	if q.Limit > 0 && len(a.Jobs) >= q.Limit {
+		a.More++
+		return
+	}
+	a.Jobs = append(a.Jobs, QueueRow{
+		Cluster: dem.Cluster, Job: dem.Job, Name: dem.Name, User: dem.User, Account: dem.Account,
+		Nodes: dem.Nodes, Count: dem.Count, Shape: dem.Shape, Waits: int64(waited(dem, now) / time.Second),
+		Verdict: v.Kind, Why: v.Why, Text: q.Lang.Short(v.Why), Pays: v.Account, Rental: v.Rental, Cost: v.Cost,
+		Standing: dem.Standing,
+	})
+}
+
+// waited is how long a demand could have run already.
+func waited(dem *bridge.Demand, now time.Time) time.Duration {
+	since := dem.Eligible
+	if since.IsZero() {
+		since = dem.Submitted
+	}
+	if since.IsZero() || since.After(now) {
+		return 0
+	}
+	return now.Sub(since)
+}
+
+type jobKey struct {
+	cluster string
+	job     bridge.JobID
+}
+
+func byJob(plan *bridge.Plan) map[jobKey]*bridge.Verdict {
+	m := make(map[jobKey]*bridge.Verdict, len(plan.Verdicts))
+	for i := range plan.Verdicts {
+		v := &plan.Verdicts[i]
+		m[jobKey{v.Cluster, v.Job}] = v
+	}
+	return m
+}
+
+func clusters(s *bridge.Snapshot) []string {
+	out := make([]string, 0, len(s.Queues))
+	for i := range s.Queues {
+		out = append(out, s.Queues[i].Cluster)
+	}
+	return out
+}
+
+// Size says what a demand needs: "8 CPU, 8 x a100", "2 nodes of ...", "3 times ...".
+func Size(s bridge.Shape, nodes, count int) string {
+	t := s.String()
+	if nodes > 1 {
+		t = fmt.Sprintf("%d nodes of %s", nodes, t)
+	}
+	if count > 1 {
+		t = fmt.Sprintf("%d times %s", count, t)
+	}
+	return t
+}

@@ -1,0 +1,390 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// QuoteRequest asks what a wish would cost; nothing is rented.
+type QuoteRequest struct {
+	Wish Wish `json:"wish"`
+	Lang Lang `json:"lang,omitempty"`
+}
+
+// QuoteAnswer ranks the offers that fit: what could be had now first, cheapest
+// first among equals.
+type QuoteAnswer struct {
+	At         time.Time      `json:"at"`
+	Understood string         `json:"understood"` // the wish in words
+	Cluster    string         `json:"cluster"`
+	Account    bridge.Account `json:"account"` // that would pay
+	Duration   int64          `json:"duration_seconds"`
+	Offers     []Quoted       `json:"offers"`
+	Budgets    []Balance      `json:"budgets"` // of the account, widest first
+	// Why nothing fits, when Offers is empty.
+	Why string `json:"why,omitempty"`
+}
+
+// Outcome is what asking for an offer now would lead to.
+type Outcome string
+
+// The outcomes: rented at once, put to an approver, or refused.
+const (
+	AtOnce  Outcome = "at-once"
+	AskOne  Outcome = "ask"
+	Refused Outcome = "refused"
+)
+
+// Quoted is one offer for a wish.
+type Quoted struct {
+	Pool     bridge.Pool   `json:"pool"`
+	Machines int           `json:"machines"`
+	Shape    bridge.Shape  `json:"shape"` // of one machine
+	Rate     bridge.Rate   `json:"rate"`  // of one machine-hour
+	Expected bridge.Money  `json:"expected"`
+	AtMost   bridge.Money  `json:"at_most"` // what is held
+	Boot     int64         `json:"boot_seconds"`
+	Outcome  Outcome       `json:"outcome"`
+	Why      bridge.Reason `json:"why,omitempty"` // when not at once
+	Text     string        `json:"text,omitempty"`
+	Over     bridge.Money  `json:"over"` // by how much it exceeds the tightest budget
+
+	offer   bridge.Offer
+	ceiling bridge.Rate
+	life    time.Duration
+	tight   bridge.Balance
+}
+
+// request is a wish with everything looked up that an answer needs.
+type request struct {
+	wish    Wish
+	cluster string
+	user    string         // who the machines are for
+	account bridge.Account // with the user
+	terms   *bridge.Terms
+	demand  *bridge.Demand // of wish.Job
+	snap    bridge.Snapshot
+	bs      []bridge.Balance
+}
+
+// Quote answers what a wish would cost.
+func (d *Desk) Quote(ctx context.Context, p Person, q QuoteRequest) (QuoteAnswer, error) {
+	req, err := d.understand(ctx, p, q.Wish, "quote")
+	if err != nil {
+		return QuoteAnswer{}, err
+	}
+	quotes, err := d.quotes(req, q.Lang)
+	if err != nil {
+		return QuoteAnswer{}, err
+	}
+	a := QuoteAnswer{
+		At: d.Now(), Understood: req.wish.String(), Cluster: req.cluster, Account: req.account,
+		Duration: req.wish.Seconds, Offers: quotes, Budgets: asBalances(req.bs),
+	}
+	if len(quotes) == 0 {
+		a.Why = nothingFits(req)
+	}
+	return a, nil
+}
+
+// understand reads the words, fills in what the job or the asker's account
+// say, and refuses what is missing.
+func (d *Desk) understand(ctx context.Context, p Person, w Wish, verb string) (*request, error) {
+	snap, _, err := d.look()
+	if err != nil {
+		return nil, err
+	}
+	known := d.known(&snap)
+	words, err := ReadWords(w.Words, known)
+	if err != nil {
+		e := AsError(err)
+		e.Try = strings.Replace(e.Try, "spillway rent", "spillway "+verb, 1)
+		return nil, e
+	}
+	w.Words = nil
+	if err := w.merge(&words); err != nil {
+		return nil, err
+	}
+	req := &request{wish: w, snap: snap, user: p.Name}
+	if err := d.jobOf(p, req); err != nil {
+		return nil, err
+	}
+	if err := checkNames(&req.wish, known); err != nil {
+		return nil, err
+	}
+	if err := req.complete(verb); err != nil {
+		return nil, err
+	}
+	if err := d.payer(ctx, p, req); err != nil {
+		return nil, err
+	}
+	req.bs, err = d.balances(ctx, req.account)
+	return req, err
+}
+
+func (d *Desk) known(s *bridge.Snapshot) *Known {
+	k := &Known{}
+	for i := range s.Offers {
+		o := &s.Offers[i]
+		if o.Shape.GPUType != "" {
+			k.GPUs = append(k.GPUs, o.Shape.GPUType)
+		}
+		k.Types = append(k.Types, o.Pool.Type)
+		k.Places = append(k.Places, o.Pool.Cloud, o.Pool.Region, o.Pool.Zone)
+	}
+	for _, b := range d.Rules.Budgets() {
+		k.Projects = append(k.Projects, lastOf(b.Account.Project()))
+	}
+	for _, list := range []*[]string{&k.GPUs, &k.Types, &k.Places, &k.Projects} {
+		slices.Sort(*list)
+		*list = slices.DeleteFunc(slices.Compact(*list), func(s string) bool { return s == "" })
+	}
+	return k
+}
+
+// checkNames refuses names given in fields that nothing on offer has; words
+// were checked while they were read.
+func checkNames(w *Wish, k *Known) error {
+	for _, f := range []struct {
+		what, name string
+		known      []string
+	}{{"GPU", w.GPUType, k.GPUs}, {"machine type", w.Type, k.Types}, {"cloud, region or zone", w.Place, k.Places}} {
+		if f.name == "" || slices.Contains(f.known, f.name) {
+			continue
+		}
+		e := wrong(BadRequest, "", "no %s is called %q; known: %s", f.what, f.name, listed(f.known))
+		if near := nearest(f.name, f.known); near != "" {
+			e.Try = strings.ReplaceAll("spillway quote "+w.String(), f.name, near)
+		}
+		return e
+	}
+	if w.Market != "" && w.Market != bridge.Spot && w.Market != bridge.OnDemand {
+		return wrong(BadRequest, "spillway quote --market spot", "no market is called %q; there are spot and on-demand", w.Market)
+	}
+	if w.Machines < 0 || w.GPUs < 0 || w.CPUs < 0 || w.MemoryMiB < 0 || w.Seconds < 0 || w.Max.Micro < 0 ||
+		w.Machines > maxCount || w.GPUs > maxCount || w.duration() > maxDuration || w.Seconds > int64(maxDuration/time.Second) {
+		return wrong(BadRequest, "spillway quote 8xh100 for 2h", "a number in the request is out of range")
+	}
+	return nil
+}
+
+// complete says what is missing: what, and for how long.
+func (r *request) complete(verb string) error {
+	w := &r.wish
+	if w.Machines == 0 && w.Type == "" && w.GPUs == 0 && w.CPUs == 0 && w.MemoryMiB == 0 && r.demand == nil {
+		return &Error{
+			Kind: BadRequest, Understood: w.String(),
+			Wrong: "say what, for how long, and for which project", Try: "spillway " + verb + " 8xh100 for 6h spot project nlp",
+		}
+	}
+	if w.Seconds == 0 {
+		return &Error{
+			Kind: BadRequest, Understood: w.String(),
+			Wrong: "for how long? A duration is never guessed", Try: strings.Join([]string{"spillway", verb, w.String(), "for 2h"}, " "),
+		}
+	}
+	return nil
+}
+
+// jobOf takes size, time and account from the job a wish names.
+func (d *Desk) jobOf(p Person, r *request) error {
+	if r.wish.Job == "" {
+		return nil
+	}
+	a := ExplainAnswer{Job: r.wish.Job}
+	owner, err := d.find(&ExplainRequest{Job: r.wish.Job, Cluster: r.wish.Cluster}, &a)
+	switch {
+	case err != nil:
+		return err
+	case owner == "" || a.Demand == nil:
+		return wrong(NotFound, "spillway queue", "no job %s waits in the queue", r.wish.Job)
+	case owner != p.Name && !p.Is(Admin):
+		return wrong(Forbidden, "spillway queue", "job %s is not yours", r.wish.Job)
+	}
+	r.demand, r.cluster, r.user = a.Demand, a.Cluster, owner
+	if r.wish.Seconds == 0 {
+		r.wish.Seconds = int64(a.Demand.TimeLimit / time.Second)
+	}
+	if r.wish.Project == "" {
+		r.wish.Project = a.Demand.Account
+	}
+	return nil
+}
+
+// quotes works out every offer that fits a wish.
+func (d *Desk) quotes(r *request, lang Lang) ([]Quoted, error) {
+	out := []Quoted{}
+	for i := range r.snap.Offers {
+		o := &r.snap.Offers[i]
+		n, ok := r.machines(o)
+		if !ok {
+			continue
+		}
+		q := Quoted{Pool: o.Pool, Machines: n, Shape: o.Shape, Rate: o.Rate, Boot: int64(o.Boot / time.Second), offer: *o}
+		if err := q.price(r); err != nil {
+			if errors.Is(err, bridge.ErrOverflow) {
+				continue // no budget holds such a sum
+			}
+			return nil, err
+		}
+		if err := d.judge(r, &q); err != nil {
+			return nil, err
+		}
+		if q.Why != "" {
+			q.Text = lang.Short(q.Why)
+		}
+		out = append(out, q)
+	}
+	rank := map[Outcome]int{AtOnce: 0, AskOne: 1, Refused: 2}
+	slices.SortStableFunc(out, func(a, b Quoted) int {
+		return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), strings.Compare(string(a.Expected.Currency), string(b.Expected.Currency)),
+			cmp.Compare(a.Expected.Micro, b.Expected.Micro), cmp.Compare(a.AtMost.Micro, b.AtMost.Micro), strings.Compare(a.Pool.String(), b.Pool.String()))
+	})
+	return out, nil
+}
+
+// price works out what a quote costs. Boot and the margin that a decision gives
+// to jobs are paid for too, so that the asker has the whole time asked for.
+func (q *Quoted) price(r *request) error {
+	q.life = r.wish.duration() + q.offer.Boot.Round(time.Second) + bridge.LifeMargin
+	p, err := bridge.PriceOf(&q.offer, r.terms, q.life, q.Machines)
+	if err != nil {
+		return fmt.Errorf("work out price: %w", err)
+	}
+	q.Expected, q.AtMost, q.ceiling = p.Likely, p.Most, p.Ceiling
+	return nil
+}
+
+// machines is how many machines of an offer a wish means; false if it does not
+// mean this offer.
+func (r *request) machines(o *bridge.Offer) (int, bool) {
+	w := &r.wish
+	if w.Market != "" && o.Pool.Market != w.Market || w.Type != "" && o.Pool.Type != w.Type {
+		return 0, false
+	}
+	if w.Place != "" && w.Place != o.Pool.Cloud && w.Place != o.Pool.Region && w.Place != o.Pool.Zone {
+		return 0, false
+	}
+	if r.demand != nil && w.Machines == 0 && w.GPUs == 0 && w.CPUs == 0 {
+		fit, ok := bridge.FitOffer(o, &r.demand.Shape, r.demand.Nodes, r.demand.Count)
+		return fit.Machines, ok
+	}
+	shape := bridge.Shape{CPUs: w.CPUs, MemoryMiB: w.MemoryMiB, GPUType: w.GPUType}
+	n := max(w.Machines, 1)
+	switch {
+	case w.GPUs > 0 && w.Machines > 0:
+		shape.GPUs = w.GPUs
+	case w.GPUs > 0:
+		if o.Shape.GPUs == 0 {
+			return 0, false
+		}
+		shape.GPUs = min(w.GPUs, o.Shape.GPUs)
+		n = (w.GPUs + o.Shape.GPUs - 1) / o.Shape.GPUs
+	}
+	return n, o.Holds(&shape)
+}
+
+// judge says what asking for a quoted offer now would lead to.
+func (d *Desk) judge(r *request, q *Quoted) error {
+	t, o := r.terms, &q.offer
+	q.Outcome = Refused
+	switch {
+	case !t.Burst:
+		q.Why = t.Why
+	case !slices.Contains(t.Markets, o.Pool.Market),
+		len(t.Clouds) > 0 && !slices.Contains(t.Clouds, o.Pool.Cloud),
+		len(t.Regions) > 0 && !slices.Contains(t.Regions, o.Pool.Region):
+		q.Why = bridge.ReasonNoOffer
+	case t.MaxRate.Micro > 0 && (o.Rate.Currency != t.MaxRate.Currency || o.Rate.Micro > t.MaxRate.Micro),
+		above(q.AtMost, t.MaxCost), above(q.AtMost, r.wish.Max):
+		q.Why = bridge.ReasonTooDear
+	case r.wish.duration() > t.Life && t.Life > 0:
+		q.Why = bridge.ReasonMost
+	case q.Machines+r.rented() > t.Most:
+		q.Why = bridge.ReasonMost
+	case r.snap.Frozen:
+		q.Why = bridge.ReasonFrozen
+	case r.snap.Protected:
+		q.Why = bridge.ReasonProtected
+	case !o.Fresh(d.Now()):
+		q.Why = bridge.ReasonNoPrice
+	case o.Available >= 0 && o.Available < q.Machines, r.down(o.Pool, d.Now()):
+		q.Why = bridge.ReasonPoolsDown
+	default:
+		return r.afford(q)
+	}
+	return nil
+}
+
+func above(m, limit bridge.Money) bool {
+	if limit.Micro == 0 {
+		return false
+	}
+	c, err := m.Cmp(limit)
+	return err != nil || c > 0
+}
+
+// rented counts the machines the project has already.
+func (r *request) rented() int {
+	n := 0
+	for i := range r.snap.Rentals {
+		if x := &r.snap.Rentals[i]; x.State.Held() && x.Account.Project() == r.account.Project() {
+			n += x.Count
+		}
+	}
+	return n
+}
+
+func (r *request) down(p bridge.Pool, now time.Time) bool {
+	return slices.ContainsFunc(r.snap.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p && now.Before(h.DownUntil) })
+}
+
+// afford looks at the budgets: room, a question, or no.
+func (r *request) afford(q *Quoted) error {
+	if len(r.bs) == 0 {
+		q.Why = bridge.ReasonNoBudget
+		return nil
+	}
+	q.Outcome, q.Why = AtOnce, ""
+	for i := range r.bs {
+		b := &r.bs[i]
+		left, err := b.Left()
+		if err != nil {
+			return fmt.Errorf("balance of %s: %w", b.Account, err)
+		}
+		over, err := q.AtMost.Sub(left)
+		if err != nil { // another currency: no rate is ever guessed
+			q.Outcome, q.Why, q.tight = Refused, bridge.ReasonNoBudget, *b
+			return nil //nolint:nilerr // an amount this budget cannot pay is an answer, not a fault
+		}
+		if over.Micro <= 0 {
+			continue
+		}
+		if over.Micro > q.Over.Micro || b.Hard {
+			q.Over, q.tight = over, *b
+		}
+		if b.Hard || !r.terms.Ask {
+			q.Outcome, q.Why = Refused, bridge.ReasonNoBudget
+			return nil
+		}
+		q.Outcome, q.Why = AskOne, bridge.ReasonOverBudget
+	}
+	if q.Outcome == AtOnce && above(q.AtMost, r.terms.AskAbove) {
+		q.Outcome, q.Why = AskOne, bridge.ReasonAskAbove
+	}
+	return nil
+}
+
+func nothingFits(r *request) string {
+	if len(r.snap.Offers) == 0 {
+		return "no cloud has offered anything yet; see spillway status"
+	}
+	return "no machine on offer fits " + r.wish.String()
+}

@@ -1,0 +1,247 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// RentRequest asks to rent. Key is the caller's own name for this request:
+// the same key again answers with the first rental. Without one, the same
+// wish of the same person within a minute counts as the same request.
+type RentRequest struct {
+	Wish  Wish   `json:"wish"`
+	Key   string `json:"key,omitempty"`
+	Again bool   `json:"again,omitempty"` // really a second one
+	// AtMost is what the asker was shown; anything dearer is a conflict. Zero
+	// accepts what policy and budget allow.
+	AtMost bridge.Money `json:"at_most"`
+	Lang   Lang         `json:"lang,omitempty"`
+}
+
+// RentAnswer is what was rented, or what waits for an approver.
+type RentAnswer struct {
+	Rental     Rental    `json:"rental"`
+	Offer      *Quoted   `json:"offer,omitempty"` // that was chosen; not for a repeat
+	Understood string    `json:"understood"`
+	Waiting    bool      `json:"waiting"`  // for an approver; nothing is held yet
+	Repeated   bool      `json:"repeated"` // this was asked for before
+	Approvers  []string  `json:"approvers"`
+	Budgets    []Balance `json:"budgets"` // before this rental, widest first
+}
+
+// sameWithin is how long an equal wish of one person is the same request.
+const sameWithin = time.Minute
+
+// Rent makes a rental for the asker: at once within budget, else as a question.
+func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, error) {
+	if err := d.open(); err != nil {
+		return RentAnswer{}, err
+	}
+	d.renting.Lock()
+	defer d.renting.Unlock()
+	req, err := d.understand(ctx, p, q.Wish, "rent")
+	if err != nil {
+		return RentAnswer{}, err
+	}
+	a := RentAnswer{Understood: req.wish.String(), Budgets: asBalances(req.bs), Approvers: d.approversOf(req.account)}
+	key, mine := q.key(p, &req.wish), p.Name
+	if before, ok, err := d.rentedBefore(ctx, key, mine, q.Key == "" && q.Again); err != nil {
+		return RentAnswer{}, err
+	} else if ok {
+		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), true, before.State == bridge.StateWaiting
+		return a, nil
+	}
+	quotes, err := d.quotes(req, q.Lang)
+	if err != nil {
+		return RentAnswer{}, err
+	}
+	best, err := choose(req, quotes, &q)
+	if err != nil {
+		return RentAnswer{}, err
+	}
+	if q.Key == "" {
+		key += "@" + d.Now().UTC().Format(time.RFC3339Nano)
+	}
+	r, err := d.draw(ctx, req.order(best, p), key, req.wish.Reason)
+	if err != nil {
+		return RentAnswer{}, refused(err, req)
+	}
+	d.Loop.Wake()
+	a.Rental, a.Offer, a.Waiting = asRental(&r, d.Now()), best, r.State == bridge.StateWaiting
+	return a, nil
+}
+
+// key names the request: the caller's own word, else who wants what.
+func (q *RentRequest) key(p Person, w *Wish) string {
+	if q.Key != "" {
+		return p.Name + "/" + q.Key
+	}
+	return p.Name + "/" + w.String()
+}
+
+// rentedBefore looks for a rental made for the same request.
+func (d *Desk) rentedBefore(ctx context.Context, key, name string, again bool) (bridge.Rental, bool, error) {
+	if again {
+		return bridge.Rental{}, false, nil
+	}
+	recent, err := d.Reader.Recent(ctx, recentRentals)
+	if err != nil {
+		return bridge.Rental{}, false, unreadable(err)
+	}
+	for i := range recent {
+		r := &recent[i]
+		if r.Requester != name && !strings.HasPrefix(r.Key, name+"/") {
+			continue
+		}
+		if r.Key == key {
+			return *r, true, nil
+		}
+		wish, made, timed := cutLast(r.Key, "@")
+		if at, err := time.Parse(time.RFC3339Nano, made); timed && err == nil && wish == key && d.Now().Sub(at) < sameWithin {
+			return *r, true, nil
+		}
+	}
+	return bridge.Rental{}, false, nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// choose takes the first quote that can be had, at once or by asking.
+func choose(r *request, quotes []Quoted, q *RentRequest) (*Quoted, error) {
+	if len(quotes) == 0 {
+		return nil, &Error{Kind: NotFound, Understood: r.wish.String(), Wrong: nothingFits(r), Try: "spillway quote " + r.wish.String()}
+	}
+	best := &quotes[0]
+	if best.Outcome == Refused {
+		return nil, refusal(r, best)
+	}
+	if above(best.AtMost, q.AtMost) {
+		return nil, &Error{
+			Kind: Conflict, Understood: r.wish.String(),
+			Wrong: fmt.Sprintf("prices moved: it is now at most %s, you were shown %s", best.AtMost, q.AtMost),
+			Try:   "spillway rent " + r.wish.String(),
+		}
+	}
+	return best, nil
+}
+
+// refusal says why not even the best offer can be had.
+func refusal(r *request, best *Quoted) error {
+	e := &Error{Kind: Conflict, Understood: r.wish.String(), Try: "spillway quote " + r.wish.String()}
+	v := bridge.Verdict{Why: best.Why, Pool: &best.Pool, Cost: best.AtMost, Rule: r.terms.Rule}
+	switch best.Why {
+	case bridge.ReasonNoBudget:
+		e.Kind = OverBudget
+		if best.tight.Account == "" {
+			e.Wrong = fmt.Sprintf("no budget is set for %s, and without one nothing is rented", r.account)
+			return e
+		}
+		if left, err := best.tight.Left(); err == nil {
+			v.Left, v.Limit = left, best.tight.Account
+		}
+	case bridge.ReasonTooDear:
+		if above(best.AtMost, r.wish.Max) {
+			e.Wrong = fmt.Sprintf("it may cost up to %s, more than the %s you gave", best.AtMost, r.wish.Max)
+			if w, ok := r.shorter(best); ok {
+				e.Try = "spillway rent " + w.String()
+			}
+			return e
+		}
+	case bridge.ReasonMost:
+		if t := r.terms; r.wish.duration() > t.Life && t.Life > 0 {
+			e.Wrong = fmt.Sprintf("policy lets machines live %s at most", Span(t.Life))
+			w := r.wish
+			w.Seconds = int64(t.Life / time.Second)
+			e.Try = "spillway rent " + w.String()
+			return e
+		}
+		v.Detail = fmt.Sprintf("%d of %d in use, %d wanted", r.rented(), r.terms.Most, best.Machines)
+	}
+	e.Wrong = English.Why(&v)
+	return e
+}
+
+// shorter is the wish with the longest whole quarter of an hour its own
+// maximum pays for.
+func (r *request) shorter(q *Quoted) (Wish, bool) {
+	w := r.wish
+	for d := w.duration().Truncate(15 * time.Minute); d >= 15*time.Minute; d -= 15 * time.Minute {
+		w.Seconds = int64(d / time.Second)
+		try := *r
+		try.wish = w
+		probe := Quoted{Machines: q.Machines, offer: q.offer}
+		if err := probe.price(&try); err == nil && !above(probe.AtMost, w.Max) {
+			return w, true
+		}
+	}
+	return w, false
+}
+
+// order is the rental to make of a quote.
+func (r *request) order(q *Quoted, p Person) bridge.Order {
+	o := bridge.Order{
+		Cluster: r.cluster, Account: r.account, Requester: p.Name, Class: r.terms.Class,
+		Gang: q.Machines, Count: q.Machines, Offer: q.offer, MaxRate: q.ceiling,
+		Life: q.life, Idle: r.terms.Idle, Hold: q.AtMost, AskFor: r.terms.AskFor,
+	}
+	if r.demand != nil {
+		o.Jobs, o.Origin, o.Gang = []bridge.JobID{r.demand.Job}, r.demand.Partition, max(r.demand.Nodes, 1)
+	}
+	if q.Outcome == AskOne {
+		o.Ask = q.Why
+	}
+	return o
+}
+
+// draw stores the rental of an order: with its hold within budget, else as a
+// question. Its create call is frozen by the engine before it is sent.
+func (d *Desk) draw(ctx context.Context, o bridge.Order, key, note string) (bridge.Rental, error) {
+	id, err := d.Writer.NextID(ctx)
+	if err != nil {
+		return bridge.Rental{}, fmt.Errorf("number a rental: %w", err)
+	}
+	now := d.Now()
+	r := bridge.Draw(id, &o, now)
+	r.Key, r.Note = key, note
+	news := bridge.News{At: now, Kind: bridge.NewsReserved, Cluster: r.Cluster, Rental: id, Who: o.Requester, Why: r.Why, Pool: &r.Pool, Cost: o.Hold}
+	if o.Ask == "" {
+		return d.Writer.Reserve(ctx, r, d.Rules.Budgets(), news)
+	}
+	r.State, r.Why, r.AskUntil = bridge.StateWaiting, o.Ask, now.Add(cmp.Or(o.AskFor, d.AskFor))
+	news.Kind, news.Why = bridge.NewsAsked, o.Ask
+	return d.Writer.Propose(ctx, r, news)
+}
+
+// refused says an error of the store in our terms: budgets and prices may have
+// moved between the look and the transaction.
+func refused(err error, r *request) error {
+	if errors.Is(err, bridge.ErrOverBudget) {
+		return &Error{Kind: OverBudget, Understood: r.wish.String(), Wrong: err.Error(), Try: "spillway spend " + string(r.account.Project()), Err: err}
+	}
+	return &Error{Kind: Unavailable, Understood: r.wish.String(), Wrong: "nothing was rented: " + err.Error(), Try: "spillway status", Err: err}
+}
+
+// approversOf names who may be asked about an account, never twice.
+func (d *Desk) approversOf(a bridge.Account) []string {
+	out := append([]string{}, d.Roles.Approvers...)
+	chain := a.Ancestors()
+	for _, b := range d.Rules.Budgets() {
+		if slices.Contains(chain, b.Account) {
+			out = append(out, b.Approvers...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

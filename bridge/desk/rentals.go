@@ -1,0 +1,147 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// RentalsRequest asks for rentals; All includes those that have ended.
+type RentalsRequest struct {
+	User  string `json:"user,omitempty"`
+	All   bool   `json:"all,omitempty"`
+	Limit int    `json:"limit,omitempty"` // of All; zero: 50
+}
+
+// RentalsAnswer lists rentals: open ones oldest first, all of them newest first.
+type RentalsAnswer struct {
+	Rentals []Rental `json:"rentals"`
+}
+
+// Rental is a rental as people see it.
+type Rental struct {
+	ID        bridge.RentalID `json:"id"`
+	Version   int64           `json:"version"`
+	State     bridge.State    `json:"state"`
+	Since     time.Time       `json:"since"`
+	Cluster   string          `json:"cluster"`
+	Account   bridge.Account  `json:"account"`
+	Requester string          `json:"requester"`
+	Class     bridge.Class    `json:"class,omitempty"`
+	Jobs      []bridge.JobID  `json:"jobs"`
+	Pool      bridge.Pool     `json:"pool"`
+	Shape     bridge.Shape    `json:"shape"`
+	Count     int             `json:"count"` // machines asked for
+	Machines  []Machine       `json:"machines"`
+	Rate      bridge.Rate     `json:"rate"`
+	Hold      bridge.Money    `json:"hold"` // at most
+	Cost      bridge.Money    `json:"cost"` // so far
+	Created   time.Time       `json:"created"`
+	Expires   time.Time       `json:"expires"`
+	AskUntil  time.Time       `json:"ask_until"`
+	IdleSecs  int64           `json:"idle_seconds"`
+	Why       bridge.Reason   `json:"why"`
+	Note      string          `json:"note,omitempty"`
+	Approved  string          `json:"approved_by,omitempty"`
+}
+
+// Machine is one machine of a rental as people see it.
+type Machine struct {
+	Node      string              `json:"node"`
+	ID        string              `json:"id,omitempty"`
+	State     bridge.MachineState `json:"state"`
+	Started   time.Time           `json:"started"`
+	Stopped   time.Time           `json:"stopped"`
+	ReclaimAt time.Time           `json:"reclaim_at"`
+	Fault     string              `json:"fault,omitempty"`
+}
+
+func asRental(r *bridge.Rental, now time.Time) Rental {
+	out := Rental{
+		ID: r.ID, Version: r.Version, State: r.State, Since: r.Since, Cluster: r.Cluster, Account: r.Account,
+		Requester: r.Requester, Class: r.Class, Jobs: append([]bridge.JobID{}, r.Jobs...), Pool: r.Pool, Shape: r.Shape,
+		Count: r.Count, Machines: []Machine{}, Rate: r.Rate, Hold: r.Hold, Cost: r.Cost, Created: r.Created,
+		Expires: r.Expires, AskUntil: r.AskUntil, Why: r.Why, Note: r.Note, Approved: r.ApprovedBy,
+	}
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		out.Machines = append(out.Machines, Machine{m.Node, m.ID, m.State, m.Started, m.Stopped, m.ReclaimAt, m.Fault})
+	}
+	if !r.IdleSince.IsZero() && !r.State.Ended() && now.After(r.IdleSince) {
+		out.IdleSecs = int64(now.Sub(r.IdleSince) / time.Second)
+	}
+	return out
+}
+
+// Rentals lists rentals: members see their own.
+func (d *Desk) Rentals(ctx context.Context, p Person, q RentalsRequest) (RentalsAnswer, error) {
+	if q.User != "" && q.User != p.Name {
+		if err := p.need(SeeAll); err != nil {
+			return RentalsAnswer{}, err
+		}
+	}
+	rs, err := d.live(ctx)
+	if q.All {
+		limit := q.Limit
+		if limit <= 0 {
+			limit = 50
+		}
+		if rs, err = d.Reader.Recent(ctx, limit); err != nil {
+			err = unreadable(err)
+		}
+	}
+	if err != nil {
+		return RentalsAnswer{}, err
+	}
+	a := RentalsAnswer{Rentals: []Rental{}}
+	for i := range rs {
+		if r := &rs[i]; d.sees(p, r) && (q.User == "" || r.Requester == q.User) {
+			a.Rentals = append(a.Rentals, asRental(r, d.Now()))
+		}
+	}
+	return a, nil
+}
+
+// RentalRequest asks about one rental, by its id as people type it.
+type RentalRequest struct {
+	ID string `json:"id"`
+}
+
+// RentalAnswer is a rental and what happened to it, oldest first.
+type RentalAnswer struct {
+	Rental Rental        `json:"rental"`
+	News   []bridge.News `json:"news"`
+}
+
+// Rental answers about one rental.
+func (d *Desk) Rental(ctx context.Context, p Person, q RentalRequest) (RentalAnswer, error) {
+	r, err := d.rental(ctx, p, q.ID)
+	if err != nil {
+		return RentalAnswer{}, err
+	}
+	news, err := d.Reader.News(ctx, NewsFilter{Rental: r.ID, Limit: recentNews})
+	if err != nil {
+		return RentalAnswer{}, unreadable(err)
+	}
+	return RentalAnswer{asRental(&r, d.Now()), append([]bridge.News{}, news...)}, nil
+}
+
+// rental reads one rental that the person may see.
+func (d *Desk) rental(ctx context.Context, p Person, typed string) (bridge.Rental, error) {
+	id, err := bridge.ParseRentalID(typed)
+	if err != nil {
+		return bridge.Rental{}, &Error{Kind: BadRequest, Wrong: err.Error(), Try: "spillway rentals", Err: err}
+	}
+	r, err := d.Reader.Rental(ctx, id)
+	switch {
+	case errors.Is(err, ErrNoRental):
+		return r, wrong(NotFound, "spillway rentals --all", "there is no rental %s", id)
+	case err != nil:
+		return r, unreadable(err)
+	case !d.sees(p, &r):
+		return r, wrong(Forbidden, "spillway rentals", "rental %s is not yours", id)
+	}
+	return r, nil
+}

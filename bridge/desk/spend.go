@@ -1,0 +1,87 @@
+package desk
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// SpendRequest asks what was spent; Account narrows it to one branch.
+type SpendRequest struct {
+	Account bridge.Account `json:"account,omitempty"`
+}
+
+// SpendAnswer is every budget the asker may see, as a tree read from top to
+// bottom: an account comes before what is below it.
+type SpendAnswer struct {
+	Accounts []Balance `json:"accounts"`
+}
+
+// Balance is one account in one period: left is limit less posted less held.
+type Balance struct {
+	Account   bridge.Account `json:"account"`
+	Period    string         `json:"period"`
+	Limit     bridge.Money   `json:"limit"`
+	Posted    bridge.Money   `json:"posted"`
+	Held      bridge.Money   `json:"held"`
+	Left      bridge.Money   `json:"left"`
+	Hard      bool           `json:"hard"`
+	Approvers []string       `json:"approvers,omitempty"`
+}
+
+func asBalances(bs []bridge.Balance) []Balance {
+	out := make([]Balance, 0, len(bs))
+	for i := range bs {
+		b := &bs[i]
+		left, err := b.Left()
+		if err != nil {
+			left = bridge.Money{Currency: b.Limit.Currency} // nothing is left where the sum makes no sense
+		}
+		out = append(out, Balance{Account: b.Account, Period: b.Period, Limit: b.Limit, Posted: b.Posted, Held: b.Held, Left: left, Hard: b.Hard})
+	}
+	return out
+}
+
+// Spend answers what each account has spent, holds and has left.
+func (d *Desk) Spend(ctx context.Context, p Person, q SpendRequest) (SpendAnswer, error) {
+	budgets := d.Rules.Budgets()
+	if q.Account != "" && !slices.ContainsFunc(budgets, func(b bridge.Budget) bool { return under(b.Account, q.Account) }) {
+		return SpendAnswer{}, wrong(NotFound, "spillway spend", "no budget is set for account %q or below it", q.Account)
+	}
+	mine, err := d.accountsOf(ctx, p)
+	if err != nil {
+		return SpendAnswer{}, err
+	}
+	var shown []bridge.Budget
+	for _, b := range budgets {
+		if q.Account != "" && !under(b.Account, q.Account) {
+			continue
+		}
+		visible := p.may(SeeAll) || p.approves(&b) || slices.ContainsFunc(mine, func(a bridge.Account) bool { return under(a, b.Account) })
+		if visible {
+			shown = append(shown, b)
+		}
+	}
+	bs, err := d.Reader.Balances(ctx, d.Now(), shown)
+	if err != nil {
+		return SpendAnswer{}, unreadable(err)
+	}
+	a := SpendAnswer{Accounts: asBalances(bs)}
+	for i := range a.Accounts {
+		row := &a.Accounts[i]
+		if j := slices.IndexFunc(budgets, func(b bridge.Budget) bool { return b.Account == row.Account }); j >= 0 {
+			row.Approvers = budgets[j].Approvers
+		}
+	}
+	slices.SortStableFunc(a.Accounts, func(x, y Balance) int {
+		return slices.Compare(strings.Split(string(x.Account), "/"), strings.Split(string(y.Account), "/"))
+	})
+	return a, nil
+}
+
+// under reports whether an account is another or below it.
+func under(a, top bridge.Account) bool {
+	return a == top || strings.HasPrefix(string(a), string(top)+"/")
+}

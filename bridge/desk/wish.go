@@ -1,0 +1,138 @@
+package desk
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// Wish is what somebody wants to rent, in fields, in words, or both. Nothing
+// in it has a default that costs money: no duration, no size.
+type Wish struct {
+	// Words are read in any order: "8xh100 for 6h spot project nlp max $120".
+	Words []string `json:"words,omitempty"`
+
+	Machines int    `json:"machines,omitempty"`
+	Type     string `json:"type,omitempty"` // the cloud's name of a machine type
+	// GPUs is of each machine when Machines is given, else altogether.
+	GPUs      int    `json:"gpus,omitempty"`
+	GPUType   string `json:"gpu_type,omitempty"`
+	CPUs      int    `json:"cpus,omitempty"`       // of each machine
+	MemoryMiB int64  `json:"memory_mib,omitempty"` // of each machine
+
+	Seconds int64         `json:"duration_seconds,omitempty"`
+	Market  bridge.Market `json:"market,omitempty"`
+	Max     bridge.Money  `json:"max"` // at most this much in all; zero: what policy allows
+	Project string        `json:"project,omitempty"`
+	Cluster string        `json:"cluster,omitempty"`
+	Place   string        `json:"place,omitempty"` // cloud, region or zone
+	Job     bridge.JobID  `json:"job,omitempty"`   // size and time are this job's
+	Reason  string        `json:"reason,omitempty"`
+}
+
+func (w *Wish) duration() time.Duration { return time.Duration(w.Seconds) * time.Second }
+
+// String says the wish in the words that would make it again.
+func (w *Wish) String() string {
+	var out []string
+	add := func(ok bool, format string, args ...any) {
+		if ok {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(w.Job != "", "job %s", w.Job)
+	add(w.Type != "", "%dx%s", max(w.Machines, 1), w.Type)
+	add(w.Type == "" && w.Machines > 0, "%s", Count(w.Machines, "machine"))
+	gpu := w.GPUType
+	if gpu == "" {
+		gpu = "gpu"
+	}
+	add(w.GPUs > 0, "%dx%s", w.GPUs, gpu)
+	add(w.CPUs > 0, "%dcpu", w.CPUs)
+	add(w.MemoryMiB > 0, "%dgib", (w.MemoryMiB+1023)/1024)
+	add(w.Seconds > 0, "for %s", compact(w.duration()))
+	add(w.Market != "", "%s", w.Market)
+	add(w.Max.Micro > 0, "max %s", strings.ReplaceAll(strings.ToLower(w.Max.String()), " ", ""))
+	add(w.Project != "", "project %s", w.Project)
+	add(w.Cluster != "", "cluster %s", w.Cluster)
+	add(w.Place != "", "in %s", w.Place)
+	add(w.Reason != "", "because %q", w.Reason)
+	return strings.Join(out, " ")
+}
+
+// compact says a duration as the parser reads it: "1d2h", "90m", "45s".
+func compact(d time.Duration) string {
+	var b strings.Builder
+	for _, u := range []struct {
+		d time.Duration
+		s string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if n := d / u.d; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, u.s)
+			d -= n * u.d
+		}
+	}
+	if b.Len() == 0 {
+		return "0s"
+	}
+	return b.String()
+}
+
+// merge lays words over fields; a word that contradicts a field is an error.
+func (w *Wish) merge(o *Wish) error {
+	for _, f := range []struct {
+		name string
+		a    *string
+		b    string
+	}{
+		{"type", &w.Type, o.Type},
+		{"GPU", &w.GPUType, o.GPUType},
+		{"market", (*string)(&w.Market), string(o.Market)},
+		{"project", &w.Project, o.Project},
+		{"cluster", &w.Cluster, o.Cluster},
+		{"place", &w.Place, o.Place},
+		{"job", (*string)(&w.Job), string(o.Job)},
+		{"reason", &w.Reason, o.Reason},
+	} {
+		if *f.a != "" && f.b != "" && *f.a != f.b {
+			return contradiction(w, f.name, *f.a, f.b)
+		}
+		if f.b != "" {
+			*f.a = f.b
+		}
+	}
+	for _, f := range []struct {
+		name string
+		a    *int64
+		b    int64
+	}{{"duration", &w.Seconds, o.Seconds}, {"memory", &w.MemoryMiB, o.MemoryMiB}, {"maximum", &w.Max.Micro, o.Max.Micro}} {
+		if *f.a != 0 && f.b != 0 && *f.a != f.b {
+			return contradiction(w, f.name, fmt.Sprint(*f.a), fmt.Sprint(f.b))
+		}
+		if f.b != 0 {
+			*f.a = f.b
+		}
+	}
+	if o.Max.Currency != "" {
+		w.Max.Currency = o.Max.Currency
+	}
+	for _, f := range []struct {
+		name string
+		a    *int
+		b    int
+	}{{"number of machines", &w.Machines, o.Machines}, {"number of GPUs", &w.GPUs, o.GPUs}, {"number of CPUs", &w.CPUs, o.CPUs}} {
+		if *f.a != 0 && f.b != 0 && *f.a != f.b {
+			return contradiction(w, f.name, fmt.Sprint(*f.a), fmt.Sprint(f.b))
+		}
+		if f.b != 0 {
+			*f.a = f.b
+		}
+	}
+	return nil
+}
+
+func contradiction(w *Wish, what, a, b string) error {
+	return &Error{Kind: BadRequest, Understood: w.String(), Wrong: fmt.Sprintf("the %s is given twice: %s and %s", what, a, b), Try: "spillway rent " + w.String()}
+}

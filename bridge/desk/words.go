@@ -1,0 +1,441 @@
+package desk
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// Known are the names that words may mean.
+type Known struct {
+	GPUs     []string // GPU types on offer
+	Types    []string // machine types on offer
+	Places   []string // clouds, regions, zones
+	Projects []string // for suggestions only
+}
+
+// ReadWords reads a wish from words in any order. It never guesses: a word it
+// does not know, a number without a unit, or money without a currency is an
+// error that shows what was understood.
+func ReadWords(words []string, known *Known) (Wish, error) {
+	p := parser{known: known}
+	for _, w := range words {
+		p.words = append(p.words, tidy(w)...)
+	}
+	for len(p.words) > 0 {
+		if err := p.next(); err != nil {
+			return p.wish, err
+		}
+	}
+	return p.wish, nil
+}
+
+type parser struct {
+	known *Known
+	wish  Wish
+	words []string
+}
+
+// fillers carry no meaning of their own.
+var fillers = []string{"for", "with", "of", "and", "a", "an", "please", "each", "gpu", "gpus", "time"}
+
+var (
+	sizeWord   = regexp.MustCompile(`^(\d+)[x*]([a-z][a-z0-9._-]*)$`)
+	gpuColon   = regexp.MustCompile(`^(?:gpu:)?([a-z][a-z0-9._-]*):(\d+)$`)
+	number     = regexp.MustCompile(`^\d+$`)
+	decimal    = regexp.MustCompile(`^\d+(\.\d+)?$`)
+	unitsWord  = regexp.MustCompile(`^(\d+(?:\.\d+)?[a-z]+)+$`)
+	unitsPart  = regexp.MustCompile(`(\d+(?:\.\d+)?)([a-z]+)`)
+	slurmTime  = regexp.MustCompile(`^(?:(\d+)-)?(\d+):([0-5]\d):([0-5]\d)$`)
+	slurmDays  = regexp.MustCompile(`^(\d+)-(\d{1,2})(?::([0-5]\d))?$`)
+	moneyWord  = regexp.MustCompile(`^(\$|usd|eur|cny|gbp|jpy)?(\d+(?:\.\d{1,6})?)(usd|eur|cny|gbp|jpy)?$`)
+	amountUnit = regexp.MustCompile(`^(\d+)(cpus?|cores?|g|gb|gib|t|tb|tib)$`)
+)
+
+// next reads one word, or a word and what belongs to it.
+func (p *parser) next() error {
+	w := p.take()
+	key, value, hasValue := strings.Cut(w, "=")
+	if flag, ok := strings.CutPrefix(key, "--"); ok {
+		if hasValue {
+			p.words = append([]string{value}, p.words...)
+		}
+		w = flag
+	} else if w == "-a" {
+		w = "project"
+	}
+	switch w {
+	case "spot", "preemptible":
+		return p.set(&Wish{Market: bridge.Spot})
+	case "on-demand", "ondemand", "od":
+		return p.set(&Wish{Market: bridge.OnDemand})
+	case "project", "account":
+		return p.named(w, func(v string) *Wish { return &Wish{Project: v} })
+	case "cluster":
+		return p.named(w, func(v string) *Wish { return &Wish{Cluster: v} })
+	case "job":
+		return p.named(w, func(v string) *Wish { return &Wish{Job: bridge.JobID(v)} })
+	case "type":
+		return p.named(w, func(v string) *Wish { return &Wish{Type: v} })
+	case "on", "in", "place":
+		return p.place(w)
+	case "max", "under", "<=":
+		return p.money(w)
+	case "because", "reason":
+		text := strings.Join(p.words, " ")
+		p.words = nil
+		return p.set(&Wish{Reason: text})
+	case "for", "duration", "gpus":
+		if len(p.words) > 0 && number.MatchString(p.words[0]) && w != "gpus" && (len(p.words) == 1 || !isUnit(p.words[1])) {
+			return p.bareNumber(p.words[0])
+		}
+		return nil
+	}
+	if project, ok := strings.CutPrefix(w, "@"); ok && project != "" {
+		return p.set(&Wish{Project: project})
+	}
+	if slices.Contains(fillers, w) {
+		return nil
+	}
+	return p.quantity(w)
+}
+
+// quantity reads sizes, durations and numbers with the word that follows.
+func (p *parser) quantity(w string) error {
+	if m := sizeWord.FindStringSubmatch(w); m != nil {
+		return p.sized(m[1], m[2])
+	}
+	if m := gpuColon.FindStringSubmatch(w); m != nil {
+		return p.sized(m[2], m[1])
+	}
+	if m := amountUnit.FindStringSubmatch(w); m != nil {
+		return p.amount(m[1], m[2])
+	}
+	if d, ok := readDuration(w); ok {
+		return p.set(&Wish{Seconds: int64(d / time.Second)})
+	}
+	if decimal.MatchString(w) && len(p.words) > 0 {
+		return p.numbered(w)
+	}
+	if number.MatchString(w) {
+		return p.bareNumber(w)
+	}
+	if moneyWord.MatchString(w) || strings.HasPrefix(w, "$") {
+		return p.bad("max "+w, "%s is money: say what it is for", w)
+	}
+	if slices.Contains(p.known.Types, w) {
+		return p.set(&Wish{Type: w})
+	}
+	if slices.Contains(p.known.Places, w) {
+		return p.set(&Wish{Place: w})
+	}
+	return p.unknown(w)
+}
+
+// numbered reads a number and the word after it: "8 h100", "2 nodes", "6 hours", "64 gb".
+func (p *parser) numbered(n string) error {
+	unit := p.take()
+	switch {
+	case slices.Contains([]string{"node", "nodes", "machine", "machines"}, unit) && number.MatchString(n):
+		return p.count(n, func(k int) *Wish { return &Wish{Machines: k} })
+	case unit == "x" || unit == "*":
+		if len(p.words) > 0 {
+			return p.sized(n, p.take())
+		}
+	case amountUnit.MatchString(n + unit):
+		return p.amount(n, unit)
+	case slices.Contains(append([]string{"gpu", "gpus"}, p.known.GPUs...), unit), slices.Contains(p.known.Types, unit):
+		return p.sized(n, unit)
+	}
+	if d, ok := readDuration(n + unit); ok {
+		return p.set(&Wish{Seconds: int64(d / time.Second)})
+	}
+	if !number.MatchString(n) {
+		return p.unknown(n)
+	}
+	p.words = append([]string{unit}, p.words...)
+	return p.bareNumber(n)
+}
+
+// sized reads a count of GPUs or of machines of a type.
+func (p *parser) sized(n, what string) error {
+	switch {
+	case slices.Contains([]string{"gpu", "gpus"}, what):
+		return p.count(n, func(k int) *Wish { return &Wish{GPUs: k} })
+	case slices.Contains(p.known.GPUs, what):
+		return p.count(n, func(k int) *Wish { return &Wish{GPUs: k, GPUType: what} })
+	case slices.Contains(p.known.Types, what):
+		return p.count(n, func(k int) *Wish { return &Wish{Machines: k, Type: what} })
+	}
+	all := append(slices.Clone(p.known.GPUs), p.known.Types...)
+	near := nearest(what, all)
+	if near == "" {
+		return p.bad("", "no GPU or machine type is called %q; known: %s", what, listed(all))
+	}
+	return p.bad(fmt.Sprintf("%sx%s", n, near), "no GPU or machine type is called %q; did you mean %s? Known: %s", what, near, listed(all))
+}
+
+func (p *parser) count(n string, of func(int) *Wish) error {
+	k, err := strconv.Atoi(n)
+	if err != nil || k < 1 || k > maxCount {
+		return p.bad("", "%s is not a number of things one can rent (1 to %d)", n, maxCount)
+	}
+	return p.set(of(k))
+}
+
+// maxCount is more than any one request may mean.
+const maxCount = 10_000
+
+func (p *parser) amount(n, unit string) error {
+	k, err := strconv.ParseInt(n, 10, 32)
+	if err != nil || k < 1 {
+		return p.bad("", "%s%s is not an amount", n, unit)
+	}
+	switch unit[0] {
+	case 'c':
+		return p.set(&Wish{CPUs: int(k)})
+	case 't':
+		return p.set(&Wish{MemoryMiB: k << 20})
+	}
+	return p.set(&Wish{MemoryMiB: k << 10})
+}
+
+func (p *parser) bareNumber(n string) error {
+	return p.bad("for "+n+"m", "%s what? Say %sm for minutes, %sh for hours, or %sxh100 for GPUs", n, n, n, n)
+}
+
+func (p *parser) named(what string, of func(string) *Wish) error {
+	if len(p.words) == 0 {
+		return p.bad("", "%s of which name? A word is missing after %q", what, what)
+	}
+	return p.set(of(p.take()))
+}
+
+func (p *parser) place(w string) error {
+	if len(p.words) == 0 {
+		return p.bad("", "a cloud or region is missing after %q", w)
+	}
+	v := p.take()
+	if slices.Contains(p.known.Places, v) {
+		return p.set(&Wish{Place: v})
+	}
+	try := ""
+	if near := nearest(v, p.known.Places); near != "" {
+		try = "in " + near
+	}
+	return p.bad(try, "no cloud, region or zone is called %q; known: %s", v, listed(p.known.Places))
+}
+
+// money reads a ceiling. Without a currency it is refused, and so is a sign
+// that two currencies share.
+func (p *parser) money(w string) error {
+	if len(p.words) == 0 {
+		return p.bad("max $120", "how much? An amount is missing after %q", w)
+	}
+	v := p.take()
+	if decimal.MatchString(v) && len(p.words) > 0 && slices.Contains([]string{"usd", "eur", "cny", "gbp", "jpy"}, p.words[0]) {
+		v += p.take()
+	}
+	m, err := readMoney(v)
+	if err != nil {
+		return p.bad("max $120", "%s", err)
+	}
+	return p.set(&Wish{Max: m})
+}
+
+func readMoney(v string) (bridge.Money, error) {
+	m := moneyWord.FindStringSubmatch(v)
+	switch {
+	case strings.HasPrefix(v, "¥"):
+		return bridge.Money{}, fmt.Errorf("%s may be yuan or yen: say 100cny or 100jpy", v)
+	case strings.HasPrefix(v, "€"):
+		return readMoney(strings.TrimPrefix(v, "€") + "eur")
+	case m == nil:
+		return bridge.Money{}, fmt.Errorf("%q is not an amount of money", v)
+	case m[1] != "" && m[3] != "" && !(m[1] == "$" && m[3] == "usd"):
+		return bridge.Money{}, fmt.Errorf("%s names two currencies", v)
+	case m[1] == "" && m[3] == "":
+		return bridge.Money{}, fmt.Errorf("%s of which currency? Say $%s or %scny", v, v, v)
+	}
+	r, ok := new(big.Rat).SetString(m[2])
+	if !ok {
+		return bridge.Money{}, fmt.Errorf("%q is not an amount of money", v)
+	}
+	r.Mul(r, big.NewRat(bridge.Micro, 1))
+	if !r.IsInt() || !r.Num().IsInt64() {
+		return bridge.Money{}, fmt.Errorf("%s does not fit: at most six decimals", v)
+	}
+	currency := strings.ToUpper(m[1] + m[3])
+	if m[1] == "$" {
+		currency = "USD"
+	}
+	return bridge.Money{Micro: r.Num().Int64(), Currency: bridge.Currency(currency)}, nil
+}
+
+// readDuration reads 6h, 90m, 1h30m, 1.5h, 2d, and Slurm's D-HH[:MM[:SS]] and
+// HH:MM:SS. Two numbers with one colon are refused: Slurm reads minutes and
+// seconds there, people mean hours.
+func readDuration(w string) (time.Duration, bool) {
+	if m := slurmTime.FindStringSubmatch(w); m != nil {
+		return clockTime(m[1], m[2], m[3], m[4])
+	}
+	if m := slurmDays.FindStringSubmatch(w); m != nil {
+		return clockTime(m[1], m[2], m[3], "")
+	}
+	if !unitsWord.MatchString(w) {
+		return 0, false
+	}
+	var sum time.Duration
+	for _, m := range unitsPart.FindAllStringSubmatch(w, -1) {
+		unit, ok := timeUnits[m[2]]
+		n, isNumber := new(big.Rat).SetString(m[1])
+		if !ok || !isNumber {
+			return 0, false
+		}
+		n.Mul(n, big.NewRat(int64(unit), 1))
+		if !n.IsInt() || !n.Num().IsInt64() || n.Num().Int64() > int64(maxDuration) {
+			return 0, false
+		}
+		sum += time.Duration(n.Num().Int64())
+	}
+	sum = sum.Round(time.Second)
+	return sum, sum > 0 && sum <= maxDuration
+}
+
+// maxDuration is more than any rental lasts.
+const maxDuration = 366 * 24 * time.Hour
+
+func clockTime(d, h, m, s string) (time.Duration, bool) {
+	var sum time.Duration
+	for _, part := range []struct {
+		s string
+		u time.Duration
+	}{{d, 24 * time.Hour}, {h, time.Hour}, {m, time.Minute}, {s, time.Second}} {
+		if part.s == "" {
+			continue
+		}
+		n, err := strconv.Atoi(part.s)
+		if err != nil || n > 100_000 {
+			return 0, false
+		}
+		sum += time.Duration(n) * part.u
+	}
+	return sum, sum > 0 && sum <= maxDuration
+}
+
+var timeUnits = map[string]time.Duration{
+	"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second,
+	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
+	"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+}
+
+func isUnit(w string) bool {
+	_, ok := timeUnits[w]
+	return ok
+}
+
+func (p *parser) take() string {
+	w := p.words[0]
+	p.words = p.words[1:]
+	return w
+}
+
+func (p *parser) set(o *Wish) error { return p.wish.merge(o) }
+
+func (p *parser) unknown(w string) error {
+	words := slices.Concat([]string{"spot", "on-demand", "project", "max", "for", "because", "in", "job", "nodes"}, p.known.GPUs, p.known.Types, p.known.Places)
+	near := nearest(strings.TrimLeft(w, "-"), words)
+	if near == "" {
+		return p.bad("", "the word %q means nothing here", w)
+	}
+	return p.bad(near, "the word %q means nothing here; did you mean %s?", w, near)
+}
+
+// bad is an error with what was understood and one line that works, made of
+// what was understood, the corrected word and what had not been read yet.
+func (p *parser) bad(fixed, format string, args ...any) error {
+	try := strings.Join(append(slices.DeleteFunc([]string{"spillway rent", p.wish.String(), fixed}, func(s string) bool { return s == "" }), p.words...), " ")
+	if p.wish.String() == "" && fixed == "" {
+		try = "spillway rent 8xh100 for 2h"
+	}
+	return &Error{Kind: BadRequest, Understood: p.wish.String(), Wrong: fmt.Sprintf(format, args...), Try: try}
+}
+
+// tidy makes what phones and keyboards of other scripts type plain: full-width
+// forms, dashes of all lengths before a flag, times signs, invisible marks.
+// It returns the words in it, lower-case.
+func tidy(s string) []string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0xFF01 && r <= 0xFF5E:
+			return r - 0xFEE0
+		case r == '×' || r == '✕':
+			return 'x'
+		case r == 0x2010, r == 0x2011, r == 0x2012, r == 0x2212, r == 0xFE63:
+			return '-'
+		case unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, s)
+	words := strings.Fields(strings.ToLower(s))
+	for i, w := range words {
+		if rest := strings.TrimLeft(w, "-–—―﹘"); rest != w && len([]rune(w)) > len([]rune(rest)) && rest != "" && w != "-a" {
+			words[i] = "--" + rest
+		} else {
+			words[i] = strings.NewReplacer("–", "-", "—", "-").Replace(w)
+		}
+	}
+	return words
+}
+
+func listed(names []string) string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) == 0 {
+		return "none yet"
+	}
+	if len(names) > 12 {
+		return strings.Join(names[:12], ", ") + " and more"
+	}
+	return strings.Join(names, ", ")
+}
+
+// nearest returns the name at most two edits away, the closest first; empty
+// when there is none.
+func nearest(w string, names []string) string {
+	best, at := "", 3
+	for _, n := range names {
+		if d := edits(w, n); d < at && d < len(n) {
+			best, at = n, d
+		}
+	}
+	return best
+}
+
+// edits is the number of single-letter changes between two words.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
