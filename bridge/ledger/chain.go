@@ -13,7 +13,10 @@ const (
 	Changed   ChainFault = "changed"   // the content does not match its hash
 	Missing   ChainFault = "missing"   // rows that were there are gone
 	Reordered ChainFault = "reordered" // the row stands where another belongs
-	Uneven    ChainFault = "uneven"    // the lines do not sum to zero
+	// Unlinked is a row that is whole but does not follow the one before it: that
+	// one was replaced, or rows between them were taken out and the rest renumbered.
+	Unlinked ChainFault = "unlinked"
+	Uneven   ChainFault = "uneven" // the lines do not sum to zero
 )
 
 // ChainError names the first wrong row of a chain.
@@ -70,6 +73,9 @@ func verifyRow(t *Transaction, last Head, rest func() (Transaction, bool)) error
 		if u.Prev == last.Hash {
 			return &ChainError{t.Seq, Reordered}
 		}
+	}
+	if t.Seq == last.Seq+1 {
+		return &ChainError{t.Seq, Unlinked}
 	}
 	return &ChainError{last.Seq + 1, Missing}
 }
