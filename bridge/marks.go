@@ -11,12 +11,16 @@ type Marks struct {
 	Frozen    bool   `json:"frozen"`
 	Protected string `json:"protected"`
 	// ProtectedAt is when the breaker opened; it closes by itself after a time.
+	// Zero with Protected set: only a person closes it.
 	ProtectedAt time.Time `json:"protected_at"`
 	// Failures of the latest launches, oldest first, for the breaker.
 	Failures []time.Time `json:"failures"`
 	// Suspects are machines with our tag that the store does not know, by cloud
 	// and provider id, with when they were first and last listed.
 	Suspects map[string]Suspect `json:"suspects"`
+	// Foreign are machines of this cluster rented by another store, as
+	// cloud/provider id: each opens the breaker once, until a person has looked.
+	Foreign []string `json:"foreign,omitempty"`
 	// Requeued are jobs taken off reclaimed machines that are not eligible yet.
 	Requeued map[string]map[JobID]time.Time `json:"requeued"`
 	// HighWater is the latest time ever seen; a clock that steps back is not believed.

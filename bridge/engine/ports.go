@@ -90,6 +90,12 @@ type Cloud interface {
 	Terminate(ctx context.Context, ids []string) error
 }
 
+// Postponer is a cloud that ends machines by itself, and can be told a later
+// end: tag and timer move together. Safe to repeat.
+type Postponer interface {
+	Postpone(ctx context.Context, ids []string, until time.Time) error
+}
+
 // Teller is a cloud that tells of notices and changes without being asked.
 // Changed returns when something may have changed since the cursor, or when ctx ends.
 type Teller interface {

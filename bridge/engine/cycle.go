@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// cycle is one look at the world and what came of it.
+type cycle struct {
+	now    time.Time
+	gentle bool // the clock leapt: nothing is ended for reasons of time
+	begun  time.Time
+
+	lists   map[string]bridge.Listing // that arrived since the last cycle, by cloud
+	looks   map[bridge.RentalID]look  // at single creates
+	offers  []bridge.Offer
+	queues  map[string]*bridge.Queue // newest known, by cluster
+	live    map[bridge.RentalID]bridge.Rental
+	marks   bridge.Marks
+	budgets []bridge.Balance
+
+	dark  bool // the store cannot be read or written: no new money, ends from memory
+	plan  bridge.Plan
+	snap  bridge.Snapshot
+	steps map[string]error
+	taken int  // machines that went without notice in this cycle
+	again bool // something changed that the next cycle should see at once
+}
+
+// look is what a cloud said of one create.
+type look struct {
+	instances []bridge.Instance
+	err       error
+}
+
+// memory is what the engine knows and may forget: after a crash all of it is
+// found again, at worst one call later.
+type memory struct {
+	last     time.Time // of the cycle before
+	started  bool      // the store's highest time has been compared
+	live     map[bridge.RentalID]bridge.Rental
+	queues   map[string]*bridge.Queue
+	offers   map[string][]bridge.Offer
+	listed   map[string]time.Time // when the last list of a cloud was asked for
+	priced   map[string]time.Time
+	readTook time.Duration // by the slowest scheduler at its last read
+
+	unsent     map[bridge.RentalID]bool      // reserved by this process and never sent
+	doubt      map[bridge.RentalID]bool      // a create may have had an effect we were not told
+	sentAt     map[bridge.RentalID]time.Time // last create call
+	pause      map[string]pause              // calls that failed, by key
+	routed     map[bridge.RentalID]map[bridge.JobID]bool
+	drained    map[string]bool              // node: drained and signalled after a notice
+	members    map[bridge.RentalID][]string // nodes last written into the overlay
+	memberAt   map[bridge.RentalID]time.Time
+	postponed  map[bridge.RentalID]time.Time // the end its cloud was last told
+	posted     map[bridge.RentalID]time.Time
+	warned     map[string]bool
+	limits     map[string]time.Duration // of a running job when first seen
+	demands    map[string]bridge.Demand // of jobs with a rental, as they were queued
+	requeued   map[bridge.JobID]bool    // by this process, and still running at the last look
+	buried     map[string]bool          // node: set down since its machine went
+	gone       map[bridge.RentalID]time.Time
+	ghosts     map[string]int
+	health     map[string]string
+	complaint  string // last logged
+	complained time.Time
+}
+
+type pause struct {
+	until time.Time
+	tries int
+}
+
+func newMemory() *memory {
+	return &memory{
+		live: map[bridge.RentalID]bridge.Rental{}, queues: map[string]*bridge.Queue{},
+		offers: map[string][]bridge.Offer{}, listed: map[string]time.Time{}, priced: map[string]time.Time{},
+		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
+		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]bool{}, drained: map[string]bool{},
+		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, limits: map[string]time.Duration{},
+		demands: map[string]bridge.Demand{}, requeued: map[bridge.JobID]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, ghosts: map[string]int{},
+		health: map[string]string{},
+	}
+}
+
+// failed notes a step's error. Somebody else's change of a rental is none: the
+// next cycle sees it and goes on from there.
+func (c *cycle) failed(name string, err error) {
+	if err != nil {
+		c.steps[name] = err
+	}
+}
+
+// rentals returns copies of the rentals in the given states that may be
+// changed, in the order of their ids.
+func (c *cycle) rentals(states ...bridge.State) []bridge.Rental {
+	var out []bridge.Rental
+	for _, id := range slices.Sorted(maps.Keys(c.live)) {
+		if r := c.live[id]; slices.Contains(states, r.State) {
+			out = append(out, copyRental(r))
+		}
+	}
+	return out
+}
+
+// copyRental copies what a step may change in place.
+func copyRental(r bridge.Rental) bridge.Rental {
+	r.Machines = slices.Clone(r.Machines)
+	r.Jobs = slices.Clone(r.Jobs)
+	r.Running = slices.Clone(r.Running)
+	return r
+}
+
+// queue returns the newest view of a cluster and whether it may be acted on.
+func (c *cycle) queue(cluster string) (*bridge.Queue, bool) {
+	q := c.queues[cluster]
+	if q == nil {
+		return &bridge.Queue{Cluster: cluster}, false
+	}
+	return q, !c.snap.Stale(q)
+}
+
+// save stores the next version of a rental and makes it the cycle's. A
+// rental somebody changed meanwhile is left to the next cycle. A change that
+// ends something is kept for this cycle even if the store cannot take it.
+func (e *Engine) save(ctx context.Context, c *cycle, r *bridge.Rental, news ...bridge.News) error {
+	saved, err := e.store.Save(ctx, *r, news...)
+	return e.kept(c, r, saved, err)
+}
+
+func (e *Engine) kept(c *cycle, r *bridge.Rental, saved bridge.Rental, err error) error {
+	switch {
+	case err == nil:
+		*r = saved
+		e.keep(c, saved)
+		return nil
+	case errors.Is(err, bridge.ErrVersion):
+		delete(c.live, r.ID)
+		c.again = true
+		return fmt.Errorf("save rental %s: %w", r.ID, err)
+	case errors.Is(err, bridge.ErrEpoch), errors.Is(err, bridge.ErrOverBudget):
+		return fmt.Errorf("save rental %s: %w", r.ID, err)
+	}
+	c.dark = true
+	if r.State == bridge.StateReleasing {
+		c.live[r.ID] = copyRental(*r)
+	}
+	return fmt.Errorf("save rental %s: %w", r.ID, err)
+}
+
+func (e *Engine) keep(c *cycle, r bridge.Rental) {
+	if r.State.Ended() {
+		delete(c.live, r.ID)
+		e.memory.forget(&r)
+		return
+	}
+	c.live[r.ID] = copyRental(r)
+}
+
+// forget drops what is only about a rental that ended.
+func (m *memory) forget(r *bridge.Rental) {
+	delete(m.live, r.ID)
+	delete(m.unsent, r.ID)
+	delete(m.doubt, r.ID)
+	delete(m.sentAt, r.ID)
+	delete(m.routed, r.ID)
+	delete(m.posted, r.ID)
+	delete(m.gone, r.ID)
+	delete(m.members, r.ID)
+	delete(m.memberAt, r.ID)
+	delete(m.postponed, r.ID)
+	for i := range r.Machines {
+		delete(m.drained, r.Machines[i].Node)
+	}
+	for _, kind := range []string{"create", "observe", "terminate", "postpone", "extend"} {
+		delete(m.pause, kind+"/"+string(r.ID))
+	}
+}
+
+// move takes a rental to its next state.
+func move(r *bridge.Rental, ev bridge.Event, why bridge.Reason, now time.Time) error {
+	next, err := bridge.Advance(r.State, ev)
+	if err != nil {
+		return fmt.Errorf("move rental %s: %w", r.ID, err)
+	}
+	r.State, r.Since, r.Why = next, now, why
+	return nil
+}
+
+// tell makes one line of news about a rental.
+func (c *cycle) tell(kind bridge.NewsKind, r *bridge.Rental) bridge.News {
+	pool := r.Pool
+	return bridge.News{
+		At: c.now, Kind: kind, Cluster: r.Cluster, Rental: r.ID, Why: r.Why, Pool: &pool, Cost: r.Cost,
+	}
+}
+
+// tellMachine makes one line about a machine.
+func (c *cycle) tellMachine(kind bridge.NewsKind, r *bridge.Rental, m *bridge.Machine) bridge.News {
+	n := c.tell(kind, r)
+	n.Machine, n.Node = m.ID, m.Node
+	return n
+}
+
+// remember changes the marks.
+func (e *Engine) remember(ctx context.Context, c *cycle, change func(*bridge.Marks), news ...bridge.News) error {
+	m, err := e.changeMarks(ctx, func(m *bridge.Marks) {
+		change(m)
+		m.HighWater = later(m.HighWater, c.now)
+	}, news...)
+	if err != nil {
+		c.dark = true
+		return err
+	}
+	c.marks = m
+	return nil
+}
+
+// changeMarks reads the marks anew and writes them changed, so that neither
+// the loop nor the desk overwrites what the other has just written.
+func (e *Engine) changeMarks(ctx context.Context, change func(*bridge.Marks), news ...bridge.News) (bridge.Marks, error) {
+	e.marksMu.Lock()
+	defer e.marksMu.Unlock()
+	m, err := e.store.Marks(ctx)
+	if err == nil {
+		change(&m)
+		err = e.store.SaveMarks(ctx, m, news...)
+	}
+	if err != nil {
+		return m, fmt.Errorf("save marks: %w", err)
+	}
+	return m, nil
+}
+
+// resting reports whether a failed call of that key must still pause.
+func (m *memory) resting(key string, now time.Time) bool { return now.Before(m.pause[key].until) }
+
+// rest makes a call of that key pause, twice as long each time.
+func (m *memory) rest(key string, now time.Time, first, most, atLeast time.Duration) {
+	p := m.pause[key]
+	d := min(first<<min(p.tries, 20), most)
+	m.pause[key] = pause{now.Add(max(d, atLeast)), p.tries + 1}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// runsOn returns the jobs that hold any of the nodes, in the order of their ids.
+func runsOn(q *bridge.Queue, nodes []string) []bridge.Run {
+	var out []bridge.Run
+	for _, r := range q.Runs {
+		if slices.ContainsFunc(r.Nodes, func(n string) bool { return slices.Contains(nodes, n) }) {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b bridge.Run) int { return cmp.Compare(a.Job, b.Job) })
+	return out
+}
+
+// nodesOf returns the node names of the machines in the given states.
+func nodesOf(r *bridge.Rental, states ...bridge.MachineState) []string {
+	var out []string
+	for i := range r.Machines {
+		if slices.Contains(states, r.Machines[i].State) {
+			out = append(out, r.Machines[i].Node)
+		}
+	}
+	return out
+}

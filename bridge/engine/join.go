@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// join waits for machines to register, and admits them. A gang is admitted
+// whole, in one call; of independent machines each is admitted as it comes.
+// What does not register in time, or registers with less than declared, is
+// given back.
+func (e *Engine) join(ctx context.Context, c *cycle) error {
+	var errs []error
+	for _, r := range c.rentals(bridge.StateJoining, bridge.StateAdmitted) {
+		q, fresh := c.queue(r.Cluster)
+		if !fresh {
+			continue
+		}
+		errs = append(errs, e.register(ctx, c, &r, q))
+	}
+	return errors.Join(errs...)
+}
+
+// register takes one rental's machines through registration and admission.
+func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *bridge.Queue) error {
+	var news []bridge.News
+	wrong := ""
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		if m.State != bridge.MachineCreated {
+			continue
+		}
+		n := nodeOf(q, m.Node)
+		if n == nil {
+			continue
+		}
+		if why := lacking(r, n); why != "" {
+			m.State, m.Fault, wrong = bridge.MachineReleasing, why, why
+			t := c.tellMachine(bridge.NewsReleasing, r, m)
+			t.Why, t.Text = bridge.ReasonWrongShape, why
+			news = append(news, t)
+			continue
+		}
+		if n.Responding && n.Usable {
+			m.State, m.Joined = bridge.MachineJoined, c.now
+			news = append(news, c.tellMachine(bridge.NewsJoined, r, m))
+		}
+	}
+	if len(news) > 0 {
+		if err := e.save(ctx, c, r, news...); err != nil {
+			return err
+		}
+	}
+	if wrong != "" {
+		if err := e.misfit(ctx, c, r, wrong); err != nil || r.State == bridge.StateReleasing {
+			return err
+		}
+	}
+	if err := e.late(ctx, c, r); err != nil || r.State == bridge.StateReleasing {
+		return err
+	}
+	return e.admit(ctx, c, r, q)
+}
+
+func nodeOf(q *bridge.Queue, name string) *bridge.Node {
+	for i := range q.Nodes {
+		if q.Nodes[i].Name == name {
+			return &q.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// lacking says what a registered node has less of than declared.
+func lacking(r *bridge.Rental, n *bridge.Node) string {
+	if slices.Contains(n.States, "INVALID_REG") {
+		return "the scheduler refuses its registration: " + n.Reason
+	}
+	if !n.Responding {
+		return ""
+	}
+	want, has := &r.Shape, &n.Shape
+	switch {
+	case has.GPUs < want.GPUs:
+		return fmt.Sprintf("%d of %d GPUs", has.GPUs, want.GPUs)
+	case has.CPUs < want.CPUs:
+		return fmt.Sprintf("%d of %d CPUs", has.CPUs, want.CPUs)
+	case has.MemoryMiB < want.MemoryMiB:
+		return fmt.Sprintf("%d of %d MiB", has.MemoryMiB, want.MemoryMiB)
+	case want.GPUs > 0 && want.GPUType != "" && has.GPUType != "" && has.GPUType != want.GPUType:
+		return fmt.Sprintf("GPUs of type %s, not %s", has.GPUType, want.GPUType)
+	}
+	return ""
+}
+
+// misfit lets the pool rest and counts the failure; a gang goes back whole.
+func (e *Engine) misfit(ctx context.Context, c *cycle, r *bridge.Rental, why string) error {
+	err := errors.Join(e.poolDown(ctx, c, r.Pool, bridge.CloudUnknown, errors.New(why)), e.fail(ctx, c))
+	if r.State == bridge.StateJoining && (r.Gang > 1 || len(nodesOf(r, bridge.MachineJoined, bridge.MachineCreated)) == 0) {
+		r.Note = why
+		return errors.Join(err, e.giveUp(ctx, c, r, bridge.EventRelease, bridge.ReasonWrongShape))
+	}
+	return err
+}
+
+// late gives back what did not register in time: all of it if no whole gang
+// did, else the machines that are missing.
+func (e *Engine) late(ctx context.Context, c *cycle, r *bridge.Rental) error {
+	missing := nodesOf(r, bridge.MachineCreated, bridge.MachineIntended)
+	since := r.Since
+	if r.State == bridge.StateAdmitted {
+		since = r.Created.Add(e.limits.Launch) // when it joined is known no more
+	}
+	if len(missing) == 0 || !c.over(since.Add(e.limits.Join)) {
+		return nil
+	}
+	if r.State == bridge.StateJoining && len(whole(r)) == 0 {
+		return e.giveUp(ctx, c, r, bridge.EventLate, bridge.ReasonJoinLate)
+	}
+	for i := range r.Machines {
+		if m := &r.Machines[i]; m.State == bridge.MachineCreated || m.State == bridge.MachineIntended {
+			m.State = bridge.MachineReleasing
+		}
+	}
+	n := c.tell(bridge.NewsReleasing, r)
+	n.Why, n.Text = bridge.ReasonJoinLate, fmt.Sprintf("%d of %d machines did not register", len(missing), r.Count)
+	return errors.Join(e.save(ctx, c, r, n), e.poolDown(ctx, c, r.Pool, bridge.CloudUnknown, errors.New(n.Text)), e.fail(ctx, c))
+}
+
+// whole returns the joined nodes that make up whole gangs.
+func whole(r *bridge.Rental) []string {
+	joined := nodesOf(r, bridge.MachineJoined)
+	return joined[:len(joined)/r.Gang*r.Gang]
+}
+
+// admit lets the joined gangs in, in one call, and then their jobs.
+func (e *Engine) admit(ctx context.Context, c *cycle, r *bridge.Rental, q *bridge.Queue) error {
+	nodes := whole(r)
+	if len(nodes) == 0 || r.State == bridge.StateAdmitted && e.memberOf(r, q, nodes) {
+		return nil
+	}
+	err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Admit(ctx, r, nodes) })
+	if err != nil {
+		return fmt.Errorf("admit rental %s: %w", r.ID, err)
+	}
+	e.memory.members[r.ID], e.memory.memberAt[r.ID] = nodes, e.o.Clock()
+	if r.State == bridge.StateJoining {
+		if err := move(r, bridge.EventJoined, bridge.ReasonAdmitted, c.now); err != nil {
+			return err
+		}
+		r.IdleSince = c.now
+		if err := e.save(ctx, c, r, c.tell(bridge.NewsAdmitted, r)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(e.letIn(ctx, c, r, q), e.poolUp(ctx, c, r.Pool))
+}
+
+// memberOf reports whether the overlay holds exactly the nodes. A restarted
+// scheduler forgets them; what was just written is believed until the queue is
+// younger.
+func (e *Engine) memberOf(r *bridge.Rental, q *bridge.Queue, nodes []string) bool {
+	has := slices.Sorted(slices.Values(q.Overlays[bridge.PartitionName(r.ID)]))
+	want := slices.Sorted(slices.Values(nodes))
+	if slices.Equal(has, want) {
+		return true
+	}
+	return slices.Equal(e.memory.members[r.ID], nodes) && q.ObservedAt.Before(e.memory.memberAt[r.ID])
+}
+
+// letIn routes the rental's waiting jobs to it. It looks at what each job's
+// partitions are, so it repeats nothing and repairs what was lost.
+func (e *Engine) letIn(ctx context.Context, c *cycle, r *bridge.Rental, q *bridge.Queue) error {
+	var errs []error
+	for i := range q.Demands {
+		d := &q.Demands[i]
+		if slices.Contains(r.Jobs, d.Job) && !inOverlay(d, r.ID) && !e.memory.routed[r.ID][d.Job] {
+			errs = append(errs, e.routeJob(ctx, c, r, d.Job))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) routeJob(ctx context.Context, c *cycle, r *bridge.Rental, job bridge.JobID) error {
+	err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Route(ctx, r, job) })
+	if errors.Is(err, bridge.ErrNoJob) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("route job %s to rental %s: %w", job, r.ID, err)
+	}
+	if e.memory.routed[r.ID] == nil {
+		e.memory.routed[r.ID] = map[bridge.JobID]bool{}
+	}
+	e.memory.routed[r.ID][job] = true
+	n := c.tell(bridge.NewsRouted, r)
+	n.Job = job
+	return e.store.Tell(ctx, n)
+}

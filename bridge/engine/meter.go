@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// meter posts what a rental has cost so far, at most once a minute and only
+// when it has grown.
+func (e *Engine) meter(ctx context.Context, c *cycle, r *bridge.Rental) error {
+	last, seen := e.memory.posted[r.ID]
+	if !seen {
+		e.memory.posted[r.ID] = later(r.Created, c.now.Add(-e.limits.Post))
+		last = e.memory.posted[r.ID]
+	}
+	if c.dark || c.now.Sub(last) < e.limits.Post {
+		return nil
+	}
+	cost, err := costOf(r, c.now)
+	if err != nil {
+		return fmt.Errorf("meter rental %s: %w", r.ID, err)
+	}
+	if cost.Micro <= r.Cost.Micro {
+		return nil
+	}
+	e.memory.posted[r.ID] = c.now
+	next := copyRental(*r)
+	next.Cost = cost
+	saved, err := e.store.Post(ctx, next)
+	return e.kept(c, r, saved, err)
+}
+
+// costOf is what all machines of a rental have cost until now, by the cloud's
+// own rates and steps.
+func costOf(r *bridge.Rental, now time.Time) (bridge.Money, error) {
+	sum := bridge.Money{Currency: r.Hold.Currency}
+	for i := range r.Machines {
+		one, err := machineCost(r, &r.Machines[i], now)
+		if err == nil {
+			sum, err = sum.Add(one)
+		}
+		if err != nil {
+			return bridge.Money{}, fmt.Errorf("cost of machine %s: %w", r.Machines[i].ID, err)
+		}
+	}
+	return sum, nil
+}
+
+func machineCost(r *bridge.Rental, m *bridge.Machine, now time.Time) (bridge.Money, error) {
+	rate := m.Rate
+	if rate.Micro <= 0 {
+		rate = r.Rate
+	}
+	if m.ID == "" || m.Started.IsZero() {
+		return bridge.Money{Currency: rate.Currency}, nil
+	}
+	end := now
+	if !m.Stopped.IsZero() {
+		end = m.Stopped
+	}
+	return rate.Cost(charged(end.Sub(m.Started), r.Step, r.Minimum), 1, bridge.RoundHalfEven)
+}
+
+// charged is the time a cloud bills for: whole steps, and no less than its minimum.
+func charged(d, step, least time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	d = max(d, least)
+	if step > 0 && d%step != 0 {
+		d += step - d%step
+	}
+	return d
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// route lets the plan's jobs onto machines that are in the scheduler already.
+// The rental promises itself to the job first, so that nothing else is bought
+// for it.
+func (e *Engine) route(ctx context.Context, c *cycle) error {
+	var errs []error
+	for _, rt := range c.plan.Route {
+		r, ok := c.live[rt.Rental]
+		if !ok || r.State != bridge.StateAdmitted {
+			continue
+		}
+		r = copyRental(r)
+		q, fresh := c.queue(r.Cluster)
+		if !fresh {
+			continue
+		}
+		if rt.Account != "" && rt.Account.Project() != r.Account.Project() {
+			errs = append(errs, fmt.Errorf("route job %s to rental %s: %s does not pay for it", rt.Job, r.ID, rt.Account))
+			continue
+		}
+		if !slices.Contains(r.Jobs, rt.Job) {
+			r.Jobs = append(r.Jobs, rt.Job)
+			if err := e.save(ctx, c, &r); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		errs = append(errs, e.letIn(ctx, c, &r, q))
+	}
+	return errors.Join(errs...)
+}
+
+// inOverlay reports whether a job may use a rental's overlay already.
+func inOverlay(d *bridge.Demand, id bridge.RentalID) bool {
+	return slices.Contains(d.Overlays, bridge.PartitionName(id))
+}
+
+// promised reports whether a rental was made for, or routed to, a job or the
+// array it is a task of.
+func promised(r *bridge.Rental, job bridge.JobID) bool {
+	base, _, _ := strings.Cut(string(job), "_")
+	return slices.ContainsFunc(r.Jobs, func(j bridge.JobID) bool {
+		b, _, _ := strings.Cut(string(j), "_")
+		return j == job || b == base
+	})
+}
