@@ -1,0 +1,93 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// guest is a machine as its host needs it.
+func (s *Server) guest(m *machine) Guest {
+	g := Guest{ID: m.ID, GPUs: m.GPUs, Metadata: s.metadata(m.ID)}
+	if op := s.state.Operations[m.Operation]; op != nil && !m.Mute {
+		g.UserData = op.UserData
+	}
+	return g
+}
+
+// metadata answers one machine's questions about itself. The paths are EC2's.
+// As in real clouds it does not know who asks inside the machine: what is in
+// there is open to every process, until the machine's own packet filter closes
+// it to all but root.
+func (s *Server) metadata(id string) http.Handler {
+	mux := http.NewServeMux()
+	say := func(path string, value func(m *machine) string) {
+		mux.HandleFunc("GET /latest/"+path, func(w http.ResponseWriter, _ *http.Request) {
+			s.mu.Lock()
+			m, text := s.state.Machines[id], ""
+			if m != nil {
+				text = value(m)
+			}
+			s.mu.Unlock()
+			if text == "" {
+				http.Error(w, "not found", http.StatusNotFound)
+				return
+			}
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = fmt.Fprint(w, text) // A machine that is gone is no concern.
+		})
+	}
+	say("meta-data/instance-id", func(m *machine) string { return m.ID })
+	say("meta-data/ami-launch-index", func(m *machine) string { return strconv.Itoa(m.Index) })
+	say("meta-data/instance-type", func(m *machine) string { return m.Pool.Type })
+	say("meta-data/instance-life-cycle", func(m *machine) string { return m.Pool.Market })
+	say("meta-data/placement/region", func(m *machine) string { return m.Pool.Region })
+	say("meta-data/placement/availability-zone", func(m *machine) string { return m.Pool.Zone })
+	say("meta-data/expires", func(m *machine) string { return stamp(m.Expires) })
+	say("meta-data/spot/instance-action", instanceAction)
+	say("meta-data/spot/termination-time", func(m *machine) string { return stamp(m.ReclaimAt) })
+	say("user-data", func(m *machine) string {
+		if op := s.state.Operations[m.Operation]; op != nil {
+			return op.UserData
+		}
+		return ""
+	})
+	mux.HandleFunc("GET /latest/meta-data/tags/instance/{key}", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		value, ok := "", false
+		if m := s.state.Machines[id]; m != nil {
+			value, ok = m.Tags[r.PathValue("key")]
+		}
+		s.mu.Unlock()
+		if !ok {
+			http.Error(w, "not found", http.StatusNotFound)
+			return
+		}
+		_, _ = fmt.Fprint(w, value) // A machine that is gone is no concern.
+	})
+	return mux
+}
+
+// instanceAction is the notice, and nothing while there is none.
+func instanceAction(m *machine) string {
+	if m.NoticeAt.IsZero() {
+		return ""
+	}
+	text, err := json.Marshal(struct {
+		Action string `json:"action"`
+		Time   string `json:"time"`
+	}{"terminate", stamp(m.ReclaimAt)})
+	if err != nil {
+		panic(err) // Two strings.
+	}
+	return string(text)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
