@@ -1,0 +1,180 @@
+package slurm
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"spillway.sh/spillway/bridge"
+)
+
+//go:embed boot.sh
+var bootScript string
+
+// UserData is the boot script of a rental's machines. It asks the cloud who
+// it is, enrols at b.URL with its ticket over TLS pinned to b.CA, starts munged
+// and slurmd with what it is told, and switches the machine off at b.Expires.
+//
+// The enrolment is one POST of the JSON object {"ticket", "instance"}; its
+// answer, status 200, is the object that Enrolment returned. Any other answer
+// is tried again.
+func (c *Cluster) UserData(_ context.Context, _ *bridge.Rental, b bridge.Boot) (string, error) {
+	ca := strings.TrimSpace(b.CA)
+	switch {
+	case !strings.HasPrefix(b.URL, "https://"):
+		return "", fmt.Errorf("write boot script: enrolment address %q is not https", b.URL)
+	case !strings.HasPrefix(ca, "-----BEGIN CERTIFICATE-----") || strings.Contains(ca, "\nCA\n"):
+		return "", errors.New("write boot script: the enrolment's CA is not a PEM certificate")
+	case b.Ticket == "" || strings.ContainsAny(b.Ticket, "\"\\\n"):
+		return "", errors.New("write boot script: the ticket is empty or holds quotes")
+	case b.Expires.IsZero():
+		return "", errors.New("write boot script: the machines would have no end")
+	}
+	return strings.NewReplacer(
+		"@URL@", shellQuote(b.URL),
+		"@TICKET@", shellQuote(b.Ticket),
+		"@EXPIRES@", strconv.FormatInt(b.Expires.Unix(), 10),
+		"@CA@", ca,
+	).Replace(bootScript), nil
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// Enrolment is what one machine needs to join: node, slurmd_conf, controllers,
+// hosts, munge_key (base64) and, where the site is not configless, conf_files
+// (a gzipped tar of configuration files, base64).
+func (c *Cluster) Enrolment(ctx context.Context, r *bridge.Rental, m *bridge.Machine) (map[string]string, error) {
+	s, err := c.currentSettings(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("enrol machine %s: %w", m.Node, err)
+	}
+	key, err := os.ReadFile(c.options.MungeKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("enrol machine %s: read munge key: %w", m.Node, err)
+	}
+	controllers, hosts := s.controllers()
+	if len(c.options.Controllers) > 0 {
+		controllers = c.options.Controllers
+	}
+	out := map[string]string{
+		"node":        m.Node,
+		"slurmd_conf": nodeConf(r),
+		"controllers": strings.Join(withPorts(controllers, s["SlurmctldPort"]), ","),
+		"hosts":       strings.Join(hosts, ","),
+		"munge_key":   base64.StdEncoding.EncodeToString(key),
+	}
+	switch {
+	case c.options.MachineConf != "":
+		if out["conf_files"], err = packConf(c.options.MachineConf); err != nil {
+			return nil, fmt.Errorf("enrol machine %s: %w", m.Node, err)
+		}
+	case !strings.Contains(strings.ToLower(s["SlurmctldParameters"]), "enable_configless"):
+		return nil, fmt.Errorf("enrol machine %s: the cluster is not configless: set SlurmctldParameters=enable_configless, or name the slurm.conf for machines", m.Node)
+	}
+	return out, nil
+}
+
+// nodeConf is slurmd's --conf: what the node declares to have.
+func nodeConf(r *bridge.Rental) string {
+	parts := []string{fmt.Sprintf("CPUs=%d", max(1, r.Shape.CPUs)), fmt.Sprintf("RealMemory=%d", max(1, r.Shape.MemoryMiB))}
+	var gres []string
+	if r.Shape.GPUs > 0 {
+		gpu := "gpu:"
+		if r.Shape.GPUType != "" {
+			gpu += r.Shape.GPUType + ":"
+		}
+		gres = append(gres, gpu+strconv.Itoa(r.Shape.GPUs))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Shape.GRES)) {
+		gres = append(gres, name+":"+strconv.Itoa(r.Shape.GRES[name]))
+	}
+	if len(gres) > 0 {
+		parts = append(parts, "Gres="+strings.Join(gres, ","))
+	}
+	if r.Shape.DiskMiB > 0 {
+		parts = append(parts, fmt.Sprintf("TmpDisk=%d", r.Shape.DiskMiB))
+	}
+	if len(r.Features) > 0 {
+		parts = append(parts, "Feature="+strings.Join(r.Features, ","))
+	}
+	return strings.Join(parts, " ")
+}
+
+// controllers tells where slurmctld listens, and names with their addresses
+// where the configuration gives both: "head(10.77.0.10)".
+func (s settings) controllers() (addresses, hosts []string) {
+	for i := 0; ; i++ {
+		value, ok := s[fmt.Sprintf("SlurmctldHost[%d]", i)]
+		if !ok {
+			return addresses, hosts
+		}
+		name, address, found := strings.Cut(strings.TrimSuffix(value, ")"), "(")
+		if !found {
+			addresses = append(addresses, name)
+			continue
+		}
+		addresses = append(addresses, address)
+		if net.ParseIP(address) != nil {
+			hosts = append(hosts, address+" "+name)
+		}
+	}
+}
+
+// withPorts adds the first of slurmctld's ports to hosts without one.
+func withPorts(hosts []string, ports string) []string {
+	port, _, _ := strings.Cut(ports, "-")
+	if port == "" {
+		port = "6817"
+	}
+	out := make([]string, 0, len(hosts))
+	for _, host := range hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(host, port)
+		}
+		out = append(out, host)
+	}
+	return out
+}
+
+// confNames are the files that belong to a slurm.conf and that machines need.
+var confNames = []string{"gres.conf", "cgroup.conf", "topology.conf", "plugstack.conf"}
+
+func packConf(slurmConf string) (string, error) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	archive := tar.NewWriter(zip)
+	add := func(path, name string) error {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))}); err != nil {
+			return err
+		}
+		_, err = archive.Write(data)
+		return err
+	}
+	err := add(slurmConf, "slurm.conf")
+	for _, name := range confNames {
+		if one := add(filepath.Join(filepath.Dir(slurmConf), name), name); one != nil && !errors.Is(one, fs.ErrNotExist) {
+			err = errors.Join(err, one)
+		}
+	}
+	if err = errors.Join(err, archive.Close(), zip.Close()); err != nil {
+		return "", fmt.Errorf("pack configuration: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}

@@ -1,0 +1,282 @@
+package slurm
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// view is what one cycle sees beside the jobs themselves.
+type view struct {
+	now          time.Time
+	nodes        []bridge.Node
+	usable       map[string]bool
+	partitions   map[string]partition
+	running      map[string]int // tasks of each array that hold nodes
+	doubts       map[bridge.JobID]bool
+	countsMemory bool
+}
+
+// Observe reads the cluster: one job dump, then one node and one partition
+// dump, so that a job which starts in between is seen as pending and its node
+// as busy, never the other way round. The error is a *ParseError or a
+// *CommandError, and then nothing is known.
+func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
+	settings, err := c.currentSettings(ctx)
+	if err != nil {
+		return bridge.Queue{}, err
+	}
+	jobs, err := c.readJobs(ctx)
+	if err != nil {
+		return bridge.Queue{}, err
+	}
+	at := c.options.Now()
+	v, err := c.look(ctx, at, settings)
+	if err != nil {
+		return bridge.Queue{}, err
+	}
+	if err := plausible(jobs, v); err != nil {
+		c.unreadable.Add(1)
+		return bridge.Queue{}, err
+	}
+	q := bridge.Queue{Cluster: c.options.Name, ObservedAt: at, Nodes: v.nodes, Overlays: overlays(v.partitions)}
+	if err := c.sortJobs(&q, jobs, v); err != nil {
+		c.unreadable.Add(1)
+		return bridge.Queue{}, err
+	}
+	c.remember(jobs, v)
+	return q, nil
+}
+
+// readJobs reads the queue in the way that was chosen.
+func (c *Cluster) readJobs(ctx context.Context) ([]job, error) {
+	if c.options.Read == JSON {
+		out, err := c.run(ctx, "squeue", "-a", "--json")
+		if err != nil {
+			return nil, err
+		}
+		jobs, err := parseQueueJSON(out)
+		return jobs, c.understood(err)
+	}
+	return c.listJobs(ctx)
+}
+
+// listJobs reads the queue as text, all of it or what the arguments select.
+func (c *Cluster) listJobs(ctx context.Context, selection ...string) ([]job, error) {
+	nonce := rand.Text()[:8]
+	args := []string{"squeue", "-h", "-a", "--noconvert", "-O", queueFormat(nonce)}
+	out, err := c.run(ctx, append(args, selection...)...)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := parseQueue(out, nonce)
+	return jobs, c.understood(err)
+}
+
+// understood counts the answers that were not understood.
+func (c *Cluster) understood(err error) error {
+	if err != nil {
+		c.unreadable.Add(1)
+	}
+	return err
+}
+
+// look reads nodes and partitions.
+func (c *Cluster) look(ctx context.Context, now time.Time, s settings) (*view, error) {
+	out, err := c.run(ctx, "scontrol", "--details", "-o", "show", "nodes")
+	if err != nil {
+		return nil, err
+	}
+	v := &view{
+		now: now, usable: map[string]bool{}, running: map[string]int{},
+		doubts: map[bridge.JobID]bool{}, countsMemory: s.countsMemory(),
+	}
+	if v.nodes, err = parseNodes(out); c.understood(err) != nil {
+		return nil, err
+	}
+	for _, n := range v.nodes {
+		v.usable[n.Name] = n.Usable
+	}
+	if v.partitions, err = c.readPartitions(ctx); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (c *Cluster) readPartitions(ctx context.Context) (map[string]partition, error) {
+	out, err := c.run(ctx, "scontrol", "-a", "-o", "show", "partitions")
+	if err != nil {
+		return nil, err
+	}
+	partitions, err := parsePartitions(out)
+	return partitions, c.understood(err)
+}
+
+// errEmptyQueue reports a queue without jobs on a cluster whose nodes are busy.
+var errEmptyQueue = errors.New("no jobs listed, but nodes are allocated")
+
+// plausible refuses an empty job dump that the node dump contradicts.
+func plausible(jobs []job, v *view) error {
+	if len(jobs) > 0 {
+		return nil
+	}
+	for _, n := range v.nodes {
+		if hasAny(n.States, "ALLOCATED", "MIXED") {
+			return &ParseError{What: "jobs", Count: 1, Text: n.Name, Err: errEmptyQueue}
+		}
+	}
+	return nil
+}
+
+func overlays(partitions map[string]partition) map[string][]string {
+	out := map[string][]string{}
+	for name, p := range partitions {
+		if ours(name) {
+			out[name] = p.Nodes
+		}
+	}
+	return out
+}
+
+// sortJobs fills in the queue's demands and runs.
+func (c *Cluster) sortJobs(q *bridge.Queue, jobs []job, v *view) error {
+	bad := mishaps{what: "jobs"}
+	for i := range jobs {
+		if j := &jobs[i]; !j.pending() {
+			run, err := runOf(j)
+			if err != nil {
+				bad.add(i+1, j.NodeList, err)
+			}
+			q.Runs = append(q.Runs, run)
+			if j.Array != "" {
+				v.running[j.Array]++
+			}
+		}
+	}
+	for i := range jobs {
+		if j := &jobs[i]; j.pending() {
+			d, err := c.demandOf(j, v)
+			if err != nil {
+				bad.add(i+1, string(j.ID), err)
+			}
+			q.Demands = append(q.Demands, d)
+		}
+	}
+	return bad.err()
+}
+
+func runOf(j *job) (bridge.Run, error) {
+	nodes, err := expandHosts(j.NodeList)
+	return bridge.Run{
+		Job: j.ID, User: j.User, Account: j.Account, Partition: j.Partition, State: j.State, Nodes: nodes,
+		Started: j.Start, TimeLimit: j.TimeLimit, Restartable: j.Requeue && j.Batch, Restarts: j.Restarts, Comment: j.Comment,
+	}, err
+}
+
+func (c *Cluster) demandOf(j *job, v *view) (bridge.Demand, error) {
+	origin, overlays := splitOverlays(j.Partition)
+	r := shapeOf(j, v)
+	d := bridge.Demand{
+		Cluster: c.options.Name, Job: j.ID, Name: j.Name, User: j.User, Account: j.Account,
+		Partition: origin, Overlays: overlays, QOS: j.QOS, Comment: j.Comment,
+		Shape: r.shape, Nodes: r.nodes, Priority: j.Priority,
+		Submitted: j.Submitted, Eligible: j.Eligible, TimeLimit: j.TimeLimit, Deadline: j.Deadline, StartEstimate: j.Start,
+		Restartable: j.Requeue && j.Batch, Restarts: j.Restarts,
+		Standing: c.standing(j, v), Word: reasonWord(j.Reason),
+	}
+	n, err := gangs(j, v)
+	if err != nil {
+		return d, err
+	}
+	if d.Count = max(1, n); n < 1 {
+		d.Standing = bridge.StandingPolicy // its own throttle is used up
+	}
+	switch d.Standing {
+	case bridge.StandingHelps, bridge.StandingBehind, bridge.StandingSoon, bridge.StandingDoubtful:
+		if manager := c.workflow(j); manager != "" {
+			d.Standing, d.Hurdle = bridge.StandingWorkflow, "belongs to "+manager+", which looks for its jobs in their own partition"
+		} else if r.hurdle != "" {
+			d.Standing, d.Hurdle = bridge.StandingUnplaceable, r.hurdle
+		}
+	}
+	return d, nil
+}
+
+// splitOverlays tells the partitions a job was submitted to from overlays that
+// were added to them.
+func splitOverlays(list string) (origin string, overlays []string) {
+	var own []string
+	for name := range strings.SplitSeq(list, ",") {
+		if ours(name) {
+			overlays = append(overlays, name)
+		} else {
+			own = append(own, name)
+		}
+	}
+	return strings.Join(own, ","), overlays
+}
+
+// remember keeps what the next cycle compares with.
+func (c *Cluster) remember(jobs []job, v *view) {
+	comments := map[bridge.JobID]string{}
+	for i := range jobs {
+		if text := jobs[i].AdminComment; text != "" {
+			comments[jobs[i].ID] = text
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.doubts, c.comments = maps.Clone(v.doubts), comments
+}
+
+// settings are the lines of "scontrol show config" by name.
+type settings map[string]string
+
+// settingsAge is how long the configuration is believed to be unchanged.
+const settingsAge = 5 * time.Minute
+
+func (c *Cluster) currentSettings(ctx context.Context) (settings, error) {
+	now := c.options.Now()
+	c.mu.Lock()
+	have, at := c.settings, c.settled
+	c.mu.Unlock()
+	if age := now.Sub(at); have != nil && age >= 0 && age < settingsAge {
+		return have, nil
+	}
+	out, err := c.run(ctx, "scontrol", "show", "config")
+	if err != nil {
+		return nil, err
+	}
+	read, err := parseSettings(out)
+	if c.understood(err) != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settings, c.settled = read, now
+	return read, nil
+}
+
+func parseSettings(data []byte) (settings, error) {
+	s := settings{}
+	for line := range strings.Lines(string(data)) {
+		if key, value, found := strings.Cut(line, "="); found {
+			s[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	if s["SLURM_VERSION"] == "" || s["SelectType"] == "" {
+		return nil, &ParseError{What: "configuration", Count: 1, Text: clip(string(data), 80), Err: fmt.Errorf("says no SLURM_VERSION and SelectType")}
+	}
+	return s, nil
+}
+
+// countsMemory reports whether memory is a resource that jobs hold.
+func (s settings) countsMemory() bool {
+	return strings.Contains(strings.ToUpper(s["SelectTypeParameters"]), "MEMORY")
+}

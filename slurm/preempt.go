@@ -1,0 +1,161 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// Drain keeps new jobs off nodes. Nodes that somebody else has drained keep
+// his reason; nodes that are gone are fine.
+func (c *Cluster) Drain(ctx context.Context, nodes []string, why string) error {
+	return c.setState(ctx, nodes, "DRAIN", why, func(n bridge.Node) bool {
+		return !hasAny(n.States, "DRAIN", "DRAINED", "DRAINING")
+	})
+}
+
+// Down tells Slurm that nodes are gone. Their jobs are requeued or ended at
+// once. Nodes that are down or deleted already are fine.
+func (c *Cluster) Down(ctx context.Context, nodes []string, why string) error {
+	return c.setState(ctx, nodes, "DOWN", why, func(n bridge.Node) bool { return !hasAny(n.States, "DOWN") })
+}
+
+// setState sets the state of those nodes that exist and need it, in one call.
+func (c *Cluster) setState(ctx context.Context, names []string, state, why string, needs func(bridge.Node) bool) error {
+	nodes, err := c.showNodes(ctx, names)
+	if err != nil {
+		return fmt.Errorf("set nodes %s: %w", strings.ToLower(state), err)
+	}
+	var todo []string
+	for _, name := range known(names, nodes) {
+		if needs(nodes[name]) {
+			todo = append(todo, name)
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	err = c.write(ctx, "update", "NodeName="+joinHosts(todo), "State="+state, "Reason="+reasonFor(why))
+	if err != nil {
+		return fmt.Errorf("set nodes %s: %w", strings.ToLower(state), err)
+	}
+	return nil
+}
+
+var signalName = regexp.MustCompile(`^[A-Z0-9]{1,12}$`)
+
+// Signal sends a signal to a job's batch script ("batch"), its steps ("steps",
+// also the empty string), or both ("all").
+func (c *Cluster) Signal(ctx context.Context, id bridge.JobID, signal, to string) error {
+	signal = strings.TrimPrefix(strings.ToUpper(signal), "SIG")
+	if !signalName.MatchString(signal) {
+		return fmt.Errorf("signal job %s: no signal %q", id, signal)
+	}
+	args := []string{"scancel", "--signal=" + signal}
+	switch to {
+	case "batch":
+		args = append(args, "--batch")
+	case "all":
+		args = append(args, "--full")
+	case "steps", "":
+	default:
+		return fmt.Errorf("signal job %s: to %q is not batch, steps or all", id, to)
+	}
+	_, err := c.run(ctx, append(args, string(id))...)
+	if noJob(err) {
+		return fmt.Errorf("signal job %s: %w", id, bridge.ErrNoJob)
+	}
+	if err != nil {
+		return fmt.Errorf("signal job %s: %w", id, err)
+	}
+	return nil
+}
+
+// noJob reports whether a command failed because the job has ended.
+func noJob(err error) bool {
+	return says(err, "invalid job id", "already completing or completed", "job/step already", "no active jobs")
+}
+
+// Requeue puts a running job back. Slurm ends its steps (SIGTERM, KillWait,
+// SIGKILL); Expedite makes it eligible after that. A job that waits already is
+// fine. It fails with bridge.ErrNotRestartable for a job submitted with
+// --no-requeue or without a script.
+func (c *Cluster) Requeue(ctx context.Context, id bridge.JobID) error {
+	err := c.write(ctx, "requeue", string(id))
+	switch {
+	case err == nil, says(err, "pending execution"):
+		return nil
+	case says(err, "presently disabled", "only batch jobs"):
+		return fmt.Errorf("requeue job %s: %w", id, bridge.ErrNotRestartable)
+	case noJob(err):
+		if _, gone := c.records(ctx, id); gone != nil {
+			return fmt.Errorf("requeue job %s: %w", id, gone)
+		}
+		return nil // its steps are just ending
+	}
+	return fmt.Errorf("requeue job %s: %w", id, err)
+}
+
+// Expedite makes a requeued job eligible now, cutting Slurm's delay of two
+// minutes, and reports whether it is. It also wakes a job that Slurm set aside
+// with BadConstraints while its nodes were missing.
+func (c *Cluster) Expedite(ctx context.Context, id bridge.JobID) (bool, error) {
+	eligible, err := c.expedite(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("expedite job %s: %w", id, err)
+	}
+	return eligible, nil
+}
+
+func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
+	jobs, err := c.records(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		if !j.pending() {
+			// Running again, or its steps are still ending.
+			if j.State == "RUNNING" || j.State == "CONFIGURING" {
+				continue
+			}
+			return false, nil
+		}
+		nudge := c.nudge(j)
+		if nudge == nil {
+			continue
+		}
+		if err := c.write(ctx, nudge...); err != nil {
+			return false, err
+		}
+		again, err := c.records(ctx, j.ID)
+		if err != nil {
+			return false, err
+		}
+		for k := range again {
+			if again[k].pending() && c.nudge(&again[k]) != nil {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// nudge is the command that makes a pending job eligible; nil if it is.
+func (c *Cluster) nudge(j *job) []string {
+	switch {
+	case j.Restarts == 0 || j.Dependency != "":
+		return nil // not requeued, or not ours to decide
+	case reasonWord(j.Reason) == "BadConstraints":
+		return []string{"release", address(j)} // which makes slurmctld look at it again
+	case j.Priority == 0:
+		return nil // held by somebody
+	case j.Eligible.After(c.options.Now().Add(time.Second)):
+		return []string{"update", "JobId=" + address(j), "StartTime=now"}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package slurm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// CommandError is a Slurm command that failed, did not end in time, or wrote
+// more than allowed.
+type CommandError struct {
+	Args    []string
+	Code    int    // exit status; -1 when it did not end by itself
+	Message string // what it wrote to standard error
+	Err     error
+}
+
+// Error names the command and quotes it.
+func (e *CommandError) Error() string {
+	s := "run " + strings.Join(e.Args, " ")
+	if e.Message != "" {
+		return s + ": " + e.Message
+	}
+	return fmt.Sprintf("%s: %v", s, e.Err)
+}
+
+// Unwrap returns what ended the command.
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// errTooMuch reports output beyond Options.MaxOutput.
+var errTooMuch = errors.New("more output than allowed")
+
+// maxMessage bounds what is kept of a command's standard error, in bytes.
+const maxMessage = 8 << 10
+
+// run runs one Slurm command and returns its standard output. The error is a
+// *CommandError, also when the command says nothing was wrong but was cut off.
+func (c *Cluster) run(ctx context.Context, args ...string) ([]byte, error) {
+	return c.runEnv(ctx, nil, args...)
+}
+
+func (c *Cluster) runEnv(ctx context.Context, env []string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	tool := args[0]
+	if c.options.BinDir != "" {
+		tool = filepath.Join(c.options.BinDir, tool)
+	}
+	cmd := exec.CommandContext(ctx, tool, args[1:]...)
+	cmd.Env = append(c.environment(), env...)
+	cmd.Dir = "/"
+	// The commands may be wrappers; only the whole group contains what they started.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out := &bounded{left: c.options.MaxOutput, full: cancel}
+	message := &bounded{left: maxMessage}
+	cmd.Stdout, cmd.Stderr = out, message
+	err := cmd.Run()
+	switch {
+	case out.over:
+		err = errTooMuch
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	}
+	if err == nil {
+		return out.kept.Bytes(), nil
+	}
+	failure := &CommandError{Args: args, Code: -1, Message: strings.TrimSpace(message.kept.String()), Err: err}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		failure.Code = exit.ExitCode()
+	}
+	return nil, failure
+}
+
+// environment is all that the commands see: their defaults can be changed by
+// some forty variables, and a changed default is a misread queue.
+func (c *Cluster) environment() []string {
+	env := []string{"LC_ALL=C", "TZ=UTC", "SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0"}
+	for _, name := range []string{"PATH", "HOME", "SLURM_CONF"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	if c.options.Conf != "" {
+		env = append(env, "SLURM_CONF="+c.options.Conf)
+	}
+	return env
+}
+
+// bounded keeps so many bytes of what is written to it and only counts on.
+type bounded struct {
+	kept bytes.Buffer
+	left int64
+	over bool
+	full func() // called once when the bound is passed
+}
+
+// Write implements io.Writer; it never fails, so that the command can end.
+func (b *bounded) Write(p []byte) (int, error) {
+	keep := min(int64(len(p)), b.left)
+	b.left -= keep
+	b.kept.Write(p[:keep])
+	if keep < int64(len(p)) && !b.over {
+		b.over = true
+		if b.full != nil {
+			b.full()
+		}
+	}
+	return len(p), nil
+}
+
+// says reports whether a command failed with one of the given texts.
+func says(err error, texts ...string) bool {
+	failure := (*CommandError)(nil)
+	if !errors.As(err, &failure) {
+		return false
+	}
+	for _, text := range texts {
+		if strings.Contains(strings.ToLower(failure.Message), text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// Pauses between tries of a write that slurmctld puts off.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = time.Second
+	putOffMost = 5 * time.Second
+)
+
+// write runs a scontrol command that changes something. It repeats one that
+// slurmctld puts off, which 24.11 does while it schedules the job in question,
+// and explains a lack of rights.
+func (c *Cluster) write(ctx context.Context, args ...string) error {
+	args = append([]string{"scontrol"}, args...)
+	waited := time.Duration(0)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		_, err := c.run(ctx, args...)
+		if says(err, "access/permission denied", "invalid user id", "user not authorized") {
+			return fmt.Errorf("%w (run Spillway as root, as SlurmUser, or as an account with AdminLevel=Administrator; see spillway doctor)", err)
+		}
+		if !says(err, "temporarily unavailable", "try again") || waited >= putOffMost {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+			waited += pause
+		}
+	}
+}
+
+// records reads what the queue says of one job or one array. It fails with
+// bridge.ErrNoJob when nothing of it waits or runs.
+func (c *Cluster) records(ctx context.Context, id bridge.JobID) ([]job, error) {
+	jobs, err := c.listJobs(ctx, "-j", string(id))
+	if says(err, "invalid job id") || err == nil && len(jobs) == 0 {
+		return nil, fmt.Errorf("job %s: %w", id, bridge.ErrNoJob)
+	}
+	return jobs, err
+}
+
+// showNodes reads the named nodes. Names that Slurm does not know are left out.
+func (c *Cluster) showNodes(ctx context.Context, names []string) (map[string]bridge.Node, error) {
+	out := map[string]bridge.Node{}
+	if len(names) == 0 {
+		return out, nil
+	}
+	// All of them, since one unknown name among others fails the command.
+	data, err := c.run(ctx, "scontrol", "--details", "-o", "show", "nodes")
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := parseNodes(data)
+	if c.understood(err) != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
+		if slices.Contains(names, n.Name) {
+			out[n.Name] = n
+		}
+	}
+	return out, nil
+}
+
+// known returns those of the names that Slurm knows, sorted.
+func known(names []string, nodes map[string]bridge.Node) []string {
+	var out []string
+	for _, name := range names {
+		if _, ok := nodes[name]; ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// ownNodes refuses names that do not follow from the rental: nothing of
+// anybody else is ever changed.
+func ownNodes(r *bridge.Rental, names []string) error {
+	for _, name := range names {
+		if !strings.HasPrefix(name, bridge.PartitionName(r.ID)+"-") {
+			return fmt.Errorf("node %s is not of rental %s", name, r.ID)
+		}
+	}
+	return nil
+}
+
+// plain makes a text fit for one value of a scontrol command and one line of
+// its output.
+func plain(text string) string {
+	text = strings.Map(func(c rune) rune {
+		switch {
+		case c == '"' || c == '\'':
+			return '\''
+		case c < ' ' || c == 0x7f:
+			return ' '
+		}
+		return c
+	}, text)
+	return strings.TrimSpace(text)
+}
+
+// reasonFor is a text with our prefix, once.
+func reasonFor(why string) string {
+	return plain(Prefix + strings.TrimPrefix(why, Prefix))
+}
