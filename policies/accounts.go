@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/config/strict"
@@ -139,40 +140,19 @@ func word(s string) string {
 	return ""
 }
 
-// covers reports whether a job opted out. Of several partitions one is enough:
-// the job may start there.
-func (o *optOut) covers(d *bridge.Demand) bool {
-	return matchAny(o.accounts, d.Account) || matchAny(o.qos, d.QOS) || matchAny(o.users, d.User) ||
-		len(o.partitions) > 0 && slices.ContainsFunc(strings.Split(d.Partition, ","), func(p string) bool {
-			return matchAny(o.partitions, p)
-		})
-}
-
-func matchAny(patterns []string, name string) bool {
+// matchAny reports whether a name matches a pattern. Of several partitions one
+// is enough: the job may start there.
+func matchAny(patterns []string, name string, split bool) bool {
+	if split && strings.Contains(name, ",") {
+		return slices.ContainsFunc(strings.Split(name, ","), func(one string) bool { return matchAny(patterns, one, false) })
+	}
 	return slices.ContainsFunc(patterns, func(p string) bool { return like(p, name) })
 }
 
-// says reports whether a comment has one of the words, as a word of its own.
-func says(comment string, words ...string) bool {
-	if comment == "" {
-		return false
-	}
-	for _, w := range words {
-		for rest, at := comment, 0; ; {
-			i := strings.Index(rest[at:], w)
-			if i < 0 {
-				break
-			}
-			from, to := at+i, at+i+len(w)
-			if (from == 0 || isGap(rest[from-1])) && (to == len(rest) || isGap(rest[to])) {
-				return true
-			}
-			at = from + 1
-		}
-	}
-	return false
-}
-
-func isGap(c byte) bool {
-	return c == ' ' || c == ',' || c == ';' || c == '\t' || c == '\n' || c == '"' || c == '\''
+// hasWord reports whether a comment has one of the words, standing alone.
+func hasWord(comment string, words ...string) bool {
+	fields := strings.FieldsFunc(comment, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(`,;"'`, r)
+	})
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(fields, w) })
 }

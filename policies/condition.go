@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -22,28 +23,40 @@ const (
 	maxExpression = 2000 // characters
 	maxCost       = 20_000
 	maxRecursion  = 24
+	maxLeaves     = 64 * words // in one file
 )
 
-// condition is a `when`, cut at its top-level && into atoms. Atoms about the
-// cluster alone are decided once for all jobs.
+// condition is a `when`: its &&, || and ! are taken apart, down to leaves that
+// look at one fact each where the author wrote them so. A leaf is evaluated
+// once for each value of its fact instead of once for each job.
 type condition struct {
-	atoms []atom
+	op   operator
+	leaf int // index into the file's leaves
+	args []condition
 }
 
-// atom is one operand with the facts it looks at.
-type atom struct {
+type operator int
+
+const (
+	always operator = iota // there is no condition
+	isLeaf
+	and
+	or
+	not
+)
+
+// leaf is an expression that is evaluated as a whole.
+type leaf struct {
 	program cel.Program
 	uses    uses
-	bit     int // of the cluster-only atoms, see engine
 }
 
-// always reports whether there is no condition.
-func (c *condition) always() bool { return len(c.atoms) == 0 }
-
-// compiler reads conditions in one environment.
+// compiler reads the conditions of one file. Equal leaves are one leaf.
 type compiler struct {
-	env *cel.Env
-	err error
+	env    *cel.Env
+	err    error
+	leaves []leaf
+	byText map[string]int
 }
 
 func newCompiler() *compiler {
@@ -56,7 +69,7 @@ func newCompiler() *compiler {
 		options = append(options, cel.Variable(f.name, f.kind))
 	}
 	env, err := cel.NewEnv(options...)
-	return &compiler{env, err}
+	return &compiler{env: env, err: err, byText: map[string]int{}}
 }
 
 // read compiles a condition; every fault is placed at its own characters.
@@ -84,46 +97,77 @@ func (c *compiler) read(dst *condition) func(strict.Node) {
 			n.Fault(fmt.Sprintf("gives %s, where true or false is wanted", cel.FormatCELType(checked.OutputType())))
 			return
 		}
-		if err := c.cut(checked.NativeRep(), checked.NativeRep().Expr(), dst); err != nil {
+		cut, err := c.cut(checked.NativeRep(), checked.NativeRep().Expr())
+		if err != nil {
 			n.Fault("cannot be planned: " + err.Error())
+			return
 		}
+		if len(c.leaves) > maxLeaves {
+			n.Fault(fmt.Sprintf("the file has more than %d different conditions", maxLeaves))
+			return
+		}
+		*dst = cut
 	}
 }
 
-// cut splits an expression at && and plans each operand. The order of operands
-// does not matter in CEL.
-func (c *compiler) cut(whole *celast.AST, e celast.Expr, dst *condition) error {
-	if e.Kind() == celast.CallKind && e.AsCall().FunctionName() == operators.LogicalAnd {
-		for _, arg := range e.AsCall().Args() {
-			if err := c.cut(whole, arg, dst); err != nil {
-				return err
+// operatorOf are what conditions are taken apart at.
+var operatorOf = map[string]operator{
+	operators.LogicalAnd: and, operators.LogicalOr: or, operators.LogicalNot: not,
+}
+
+// cut takes an expression apart and plans its leaves.
+func (c *compiler) cut(whole *celast.AST, e celast.Expr) (condition, error) {
+	if e.Kind() == celast.CallKind {
+		if op, ok := operatorOf[e.AsCall().FunctionName()]; ok {
+			out := condition{op: op}
+			for _, arg := range e.AsCall().Args() {
+				part, err := c.cut(whole, arg)
+				if err != nil {
+					return out, err
+				}
+				out.args = append(out.args, part)
 			}
+			return out, nil
 		}
-		return nil
+	}
+	text, err := cel.ExprToString(e, whole.SourceInfo())
+	if err != nil {
+		return condition{}, err
+	}
+	if i, ok := c.byText[text]; ok {
+		return condition{op: isLeaf, leaf: i}, nil
 	}
 	part := celast.NewCheckedAST(celast.NewAST(e, whole.SourceInfo()), whole.TypeMap(), whole.ReferenceMap())
 	program, err := c.env.PlanProgram(part, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
-		return err
+		return condition{}, err
 	}
-	a := atom{program: program}
+	l := leaf{program: program}
 	celast.PostOrderVisit(e, celast.NewExprVisitor(func(sub celast.Expr) {
 		if ref, ok := whole.ReferenceMap()[sub.ID()]; ok && ref.Name != "" {
-			a.uses = a.uses.with(ref.Name)
+			l.uses |= useOf(ref.Name)
 		}
 	}))
-	dst.atoms = append(dst.atoms, a)
-	return nil
+	c.byText[text] = len(c.leaves)
+	c.leaves = append(c.leaves, l)
+	return condition{op: isLeaf, leaf: len(c.leaves) - 1}, nil
 }
 
-// holds evaluates an atom. An error, such as a division by zero or a cost over
-// the limit, is returned: the caller must not take it for a no.
-func (a *atom) holds(d *bridge.Demand, f *bridge.Facts) (bool, error) {
-	v, _, err := a.program.Eval(&activation{d, f})
+// errNotBool is a leaf of no certain type that turned out to be no condition.
+var errNotBool = errors.New("neither true nor false")
+
+// holds evaluates a leaf. An error, such as a division by zero or a cost over
+// the limit, must not be taken for a no.
+func (l *leaf) holds(d *bridge.Demand, f *bridge.Facts) (bool, error) {
+	v, _, err := l.program.Eval(&activation{d, f})
 	if err != nil {
 		return false, err
 	}
-	return v == types.True, nil
+	b, ok := v.(types.Bool)
+	if !ok {
+		return false, errNotBool
+	}
+	return bool(b), nil
 }
 
 // explain turns the compiler's issues into faults, at most three a condition:

@@ -1,203 +1,269 @@
 package policies
 
 import (
-	"slices"
+	"math/bits"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"spillway.sh/spillway/bridge"
 )
 
-// The bounds of what is remembered. Past them the memory is emptied, which
-// costs time and changes no answer.
+// The bounds of what is remembered. Past them a memory is emptied, which costs
+// time and changes no answer.
 const (
 	maxRemembered = 1 << 17
-	maxShared     = 1 << 16
 	maxClusters   = 64
-	maxBits       = 64
 )
 
-// engine judges demands by a file. Every answer follows from the attributes in
-// the key, so answers are remembered by it.
+// engine judges demands by a file. Leaves of conditions are remembered by the
+// value of the fact they look at, so that a queue of 100,000 jobs costs as
+// many evaluations as it has different values.
 type engine struct {
-	file   *File
-	uses   uses
-	people bool   // some budget is of one user
-	common []atom // conditions about the cluster alone, by bit
-	mixed  bool   // some condition compares a job with the cluster's figures
+	file    *File
+	columns []column    // a job's facts that leaves or lists look at alone
+	mixed   []int       // leaves that look at several facts
+	tuple   uses        // the job's facts that those look at
+	moving  bool        // one of those looks at the cluster too
+	common  []int       // leaves about the cluster alone
+	payer   [texts]bool // the facts that decide who pays
 
-	last  atomic.Pointer[view]
-	mu    sync.Mutex
-	views map[string]*view
+	last atomic.Pointer[view]
 
-	memory memory // shared by all views unless mixed
-	shared shared
+	mu      sync.RWMutex // over everything below, and the memories above
+	views   map[string]*view
+	several map[tuple]*outcome
+	payers  map[payerKey]*payer
+	choices map[outcome]choice
+	shared  map[verdict]*bridge.Terms
+}
+
+// column is one fact of jobs with what follows from its values.
+type column struct {
+	fact    *fact
+	leaves  []int
+	stay    []string // patterns of opt_out
+	split   bool     // the value is a list with commas
+	texts   map[string]*outcome
+	numbers map[int64]*outcome
 }
 
 // view is the engine at one set of a cluster's figures.
 type view struct {
-	facts  bridge.Facts
-	held   uint64 // cluster-only conditions that hold, by bit
-	failed uint64 // those that could not be evaluated
-	memory *memory
+	facts   bridge.Facts
+	outcome outcome
+	several map[tuple]*outcome
 }
 
-// memory maps what a file can tell of a demand to its terms.
-type memory struct {
-	mu sync.RWMutex
-	m  map[key]*bridge.Terms
+// tuple is the values of several facts; what no leaf looks at is zero.
+type tuple struct {
+	texts   [texts]string
+	numbers [numbers]int64
 }
 
-// key is all that a file can tell of a demand; what it does not look at is zero.
-type key struct {
-	user, account, partition, qos, name, comment, cluster, gpuType string
-	nodes, cpus, gpus, restarts                                    int
-	memoryMiB                                                      int64
-	limit                                                          time.Duration
-	restartable, stays, asks                                       bool
-	held, failed                                                   uint64
+// words of 64 leaves each.
+const words = 4
+
+// outcome is what is known of leaves, by bit: those that hold and those that
+// could not be evaluated. The others do not hold.
+type outcome struct {
+	held, failed [words]uint64
+	stays        bool
+}
+
+func (o *outcome) set(leaf int, holds bool, err error) {
+	switch {
+	case err != nil:
+		o.failed[leaf/64] |= 1 << (leaf % 64)
+	case holds:
+		o.held[leaf/64] |= 1 << (leaf % 64)
+	}
+}
+
+func (o *outcome) join(p *outcome) {
+	for i := range words {
+		o.held[i] |= p.held[i]
+		o.failed[i] |= p.failed[i]
+	}
+	o.stays = o.stays || p.stays
 }
 
 // Policy returns the judge of this file. It is safe for concurrent use.
 func (f *File) Policy() bridge.Policy {
-	e := &engine{file: f, views: map[string]*view{}}
-	e.uses = f.looksAt()
-	for i := range f.rules {
-		r := &f.rules[i]
-		r.when.atoms = slices.Clone(r.when.atoms)
-		for k := range r.when.atoms {
-			e.place(&r.when.atoms[k])
+	e := &engine{
+		file: f, views: map[string]*view{}, several: map[tuple]*outcome{}, payers: map[payerKey]*payer{},
+		choices: map[outcome]choice{}, shared: map[verdict]*bridge.Terms{}, payer: f.payerFacts(),
+	}
+	byFact := map[int][]int{}
+	for i, l := range f.leaves {
+		job := l.uses & jobFacts
+		switch {
+		case job == 0:
+			e.common = append(e.common, i)
+		case job == l.uses && bits.OnesCount32(uint32(job)) == 1:
+			fact := bits.TrailingZeros32(uint32(job))
+			byFact[fact] = append(byFact[fact], i)
+		default:
+			e.mixed = append(e.mixed, i)
+			e.tuple |= job
+			e.moving = e.moving || job != l.uses
 		}
 	}
-	for _, b := range f.budgets {
-		e.people = e.people || len(b.Account.Ancestors()) == 4
-	}
-	if e.people {
-		e.uses |= useUser
+	stay := map[int][]string{factPartition: f.optOut.partitions, factQOS: f.optOut.qos}
+	for i := range texts + numbers {
+		if len(byFact[i]) > 0 || len(stay[i]) > 0 {
+			e.columns = append(e.columns, column{
+				fact: &facts[i], leaves: byFact[i], stay: stay[i], split: i == factPartition,
+				texts: map[string]*outcome{}, numbers: map[int64]*outcome{},
+			})
+		}
 	}
 	return e
 }
 
-// looksAt is the set of attributes that lists and mappings refer to. Comments
-// are looked at only for words, which the key holds as flags.
-func (f *File) looksAt() uses {
-	u := useAccount
-	for _, m := range f.accounts {
-		if m.user != "" {
-			u |= useUser
-		}
-		if m.cluster != "" {
-			u |= useCluster
-		}
-	}
-	if len(f.optOut.partitions) > 0 {
-		u |= usePartition
-	}
-	if len(f.optOut.qos) > 0 {
-		u |= useQOS
-	}
-	if len(f.optOut.users) > 0 {
-		u |= useUser
-	}
-	return u
-}
-
-// place gives a condition about the cluster alone a bit of its own, so that
-// figures that change with each cycle leave the memory valid.
-func (e *engine) place(a *atom) {
-	a.bit = -1
-	if a.uses&^clusterFacts == 0 && len(e.common) < maxBits {
-		a.bit = len(e.common)
-		e.common = append(e.common, *a)
-		return
-	}
-	e.uses |= a.uses &^ clusterFacts
-	e.mixed = e.mixed || a.uses.has(clusterFacts)
-}
-
 // Terms returns what the file allows for a demand; see bridge.Policy.
 func (e *engine) Terms(d *bridge.Demand, f *bridge.Facts) *bridge.Terms {
-	v := e.at(f)
-	k := e.key(d, v)
-	v.memory.mu.RLock()
-	t, ok := v.memory.m[k]
-	v.memory.mu.RUnlock()
-	if ok {
-		return t
-	}
-	t = e.judge(d, v)
-	v.memory.mu.Lock()
-	defer v.memory.mu.Unlock()
-	if v.memory.m == nil || len(v.memory.m) >= maxRemembered {
-		v.memory.m = make(map[key]*bridge.Terms)
-	}
-	v.memory.m[k] = t
-	return t
-}
-
-// at returns the view of a cluster's figures.
-func (e *engine) at(f *bridge.Facts) *view {
 	if f == nil {
 		f = &bridge.Facts{}
 	}
-	if v := e.last.Load(); v != nil && v.facts == *f {
-		return v
+	v := e.last.Load()
+	if v == nil || v.facts != *f {
+		v = e.look(f)
 	}
+	e.mu.RLock()
+	t, ok := e.recall(d, v)
+	e.mu.RUnlock()
+	if ok {
+		return t
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.learn(d, v)
+}
+
+// look returns the view of a cluster's figures, evaluating what depends on
+// them alone.
+func (e *engine) look(f *bridge.Facts) *view {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	v := e.views[f.Cluster]
 	if v == nil || v.facts != *f {
+		v = &view{facts: *f, several: e.several}
+		if e.moving {
+			v.several = map[tuple]*outcome{}
+		}
+		e.evaluate(e.common, &bridge.Demand{}, f, &v.outcome)
 		if len(e.views) >= maxClusters {
 			clear(e.views)
 		}
-		v = e.look(f)
 		e.views[f.Cluster] = v
 	}
 	e.last.Store(v)
 	return v
 }
 
-// look evaluates the conditions about the cluster alone.
-func (e *engine) look(f *bridge.Facts) *view {
-	v := &view{facts: *f, memory: &e.memory}
-	if e.mixed {
-		v.memory = &memory{}
+func (e *engine) evaluate(leaves []int, d *bridge.Demand, f *bridge.Facts, into *outcome) {
+	for _, i := range leaves {
+		holds, err := e.file.leaves[i].holds(d, f)
+		into.set(i, holds, err)
 	}
-	for i := range e.common {
-		switch ok, err := e.common[i].holds(&bridge.Demand{}, f); {
-		case err != nil:
-			v.failed |= 1 << i
-		case ok:
-			v.held |= 1 << i
+}
+
+// recall answers from memory alone, under the read lock.
+func (e *engine) recall(d *bridge.Demand, v *view) (*bridge.Terms, bool) {
+	all := v.outcome
+	for i := range e.columns {
+		o := e.columns[i].recall(d)
+		if o == nil {
+			return nil, false
+		}
+		all.join(o)
+	}
+	if len(e.mixed) > 0 {
+		o := v.several[e.tupleOf(d)]
+		if o == nil {
+			return nil, false
+		}
+		all.join(o)
+	}
+	p, ok := e.payers[e.payerKey(d)]
+	if !ok {
+		return nil, false
+	}
+	c, ok := e.choices[all]
+	if !ok {
+		return nil, false
+	}
+	t := p.terms[c.slot(e.says(d))]
+	return t, t != nil
+}
+
+// learn fills every memory a demand needs, under the lock.
+func (e *engine) learn(d *bridge.Demand, v *view) *bridge.Terms {
+	all := v.outcome
+	for i := range e.columns {
+		all.join(e.columns[i].learn(e, d))
+	}
+	if len(e.mixed) > 0 {
+		o := new(outcome)
+		e.evaluate(e.mixed, d, &v.facts, o)
+		all.join(o)
+		remember(v.several, e.tupleOf(d), o)
+	}
+	p, ok := e.payers[e.payerKey(d)]
+	if !ok {
+		p = e.newPayer(d)
+		remember(e.payers, e.payerKey(d), p)
+	}
+	c, ok := e.choices[all]
+	if !ok {
+		c = e.choose(&all)
+		remember(e.choices, all, c)
+	}
+	slot := c.slot(e.says(d))
+	if p.terms[slot] == nil {
+		p.terms[slot] = e.share(p, slot)
+	}
+	return p.terms[slot]
+}
+
+func remember[K comparable, V any](m map[K]V, k K, v V) {
+	if len(m) >= maxRemembered {
+		clear(m)
+	}
+	m[k] = v
+}
+
+func (c *column) recall(d *bridge.Demand) *outcome {
+	if c.fact.text != nil {
+		return c.texts[c.fact.text(d)]
+	}
+	return c.numbers[c.fact.number(d)]
+}
+
+func (c *column) learn(e *engine, d *bridge.Demand) *outcome {
+	if o := c.recall(d); o != nil {
+		return o
+	}
+	o := new(outcome)
+	e.evaluate(c.leaves, d, &bridge.Facts{}, o)
+	if c.fact.text == nil {
+		remember(c.numbers, c.fact.number(d), o)
+		return o
+	}
+	value := c.fact.text(d)
+	o.stays = matchAny(c.stay, value, c.split)
+	remember(c.texts, value, o)
+	return o
+}
+
+func (e *engine) tupleOf(d *bridge.Demand) tuple {
+	var t tuple
+	for rest := e.tuple; rest != 0; rest &= rest - 1 {
+		if i := bits.TrailingZeros32(uint32(rest)); i < texts {
+			t.texts[i] = facts[i].text(d)
+		} else {
+			t.numbers[i-texts] = facts[i].number(d)
 		}
 	}
-	return v
-}
-
-func (e *engine) key(d *bridge.Demand, v *view) key {
-	o, u := &e.file.optOut, e.uses
-	k := key{
-		account: d.Account, held: v.held, failed: v.failed,
-		stays: says(d.Comment, o.words...), asks: says(d.Comment, wordCheckpoint),
-	}
-	if u.has(useUser | usePartition | useQOS | useName | useComment | useCluster | useGPUType) {
-		k.user, k.partition, k.qos = pick(u, useUser, d.User), pick(u, usePartition, d.Partition), pick(u, useQOS, d.QOS)
-		k.name, k.comment = pick(u, useName, d.Name), pick(u, useComment, d.Comment)
-		k.cluster, k.gpuType = pick(u, useCluster, d.Cluster), pick(u, useGPUType, d.Shape.GPUType)
-	}
-	k.nodes, k.cpus, k.gpus = pick(u, useNodes, d.Nodes), pick(u, useCPUs, d.Shape.CPUs), pick(u, useGPUs, d.Shape.GPUs)
-	k.restarts, k.memoryMiB = pick(u, useRestarts, d.Restarts), pick(u, useMemory, d.Shape.MemoryMiB)
-	k.limit = pick(u, useLimit, limit(d))
-	k.restartable = pick(u, useRestartable, d.Restartable)
-	return k
-}
-
-// pick returns v if the file looks at it.
-func pick[T any](u, which uses, v T) T {
-	if u.has(which) {
-		return v
-	}
-	var zero T
-	return zero
+	return t
 }

@@ -30,6 +30,8 @@ type File struct {
 	accounts     []mapping
 	optOut       optOut
 	rules        []rule
+	leaves       []leaf // of the rules' conditions
+	unruled      terms  // of a job that no rule matches
 	budgets      []bridge.Budget
 }
 

@@ -1,7 +1,7 @@
 package policies
 
 import (
-	"sync"
+	"slices"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -9,122 +9,198 @@ import (
 // optOutRule is the name given as the deciding rule of a job that opted out.
 const optOutRule = "opt_out"
 
-// verdictOf identifies one set of terms: equal ones are one pointer.
-type verdictOf struct {
-	rule    int // index, or one of the negative ones below
+// choice is the rule that decides: an index into the file's rules, or one past
+// them for none.
+type choice struct {
+	rule   int
+	failed bool // its condition could not be evaluated
+	stays  bool // opted out by a list of partitions or QOS
+}
+
+// A slot is one answer a payer can get: a rule, whether it failed, and what
+// the job's comment says.
+func (c choice) slot(stays, asks bool) int {
+	return c.rule<<3 | int(asNumber(c.failed)<<2|asNumber(stays || c.stays)<<1|asNumber(asks))
+}
+
+// says reports whether a demand's comment opts out of everything, and whether
+// it opts in to a signal.
+func (e *engine) says(d *bridge.Demand) (stays, asks bool) {
+	if d.Comment == "" {
+		return false, false
+	}
+	return hasWord(d.Comment, e.file.optOut.words...), hasWord(d.Comment, wordCheckpoint)
+}
+
+// choose returns the first rule whose condition holds. A condition that cannot
+// be evaluated stops the search: the rule might have kept the job here, so
+// what follows must not let it go.
+func (e *engine) choose(o *outcome) choice {
+	for i := range e.file.rules {
+		switch e.file.rules[i].when.decide(o) {
+		case yes:
+			return choice{rule: i, stays: o.stays}
+		case unclear:
+			return choice{rule: i, failed: true, stays: o.stays}
+		case no:
+		}
+	}
+	return choice{rule: len(e.file.rules), stays: o.stays}
+}
+
+// answer is a condition's value. As in CEL, an operand that decides an && or
+// || does so even beside one that fails.
+type answer int
+
+const (
+	no answer = iota
+	yes
+	unclear
+)
+
+func (c *condition) decide(o *outcome) answer {
+	switch c.op {
+	case always:
+		return yes
+	case isLeaf:
+		word, bit := c.leaf/64, uint64(1)<<(c.leaf%64)
+		switch {
+		case o.failed[word]&bit != 0:
+			return unclear
+		case o.held[word]&bit != 0:
+			return yes
+		}
+		return no
+	case not:
+		return [...]answer{no: yes, yes: no, unclear: unclear}[c.args[0].decide(o)]
+	case and:
+		return c.any(o, no, yes)
+	case or:
+		return c.any(o, yes, no)
+	}
+	return unclear
+}
+
+// any returns decisive if one operand is that, else unclear if one is that,
+// else otherwise.
+func (c *condition) any(o *outcome, decisive, otherwise answer) answer {
+	for i := range c.args {
+		switch c.args[i].decide(o) {
+		case decisive:
+			return decisive
+		case unclear:
+			otherwise = unclear
+		case yes, no:
+		}
+	}
+	return otherwise
+}
+
+// payer is who pays for a demand, with the terms it gets by slot.
+type payer struct {
+	account bridge.Account
+	mapped  bool
+	funded  bool
+	stays   bool // opted out by account or user
+	terms   []*bridge.Terms
+}
+
+// payerKey is what decides who pays; what does not matter is empty.
+type payerKey struct{ user, account, cluster string }
+
+// payerFacts are the facts that mappings, lists and budgets of people look at.
+func (f *File) payerFacts() [texts]bool {
+	var use [texts]bool
+	use[factAccount] = true
+	use[factUser] = len(f.optOut.users) > 0
+	for _, m := range f.accounts {
+		use[factUser] = use[factUser] || m.user != ""
+		use[factCluster] = use[factCluster] || m.cluster != ""
+	}
+	for _, b := range f.budgets {
+		use[factUser] = use[factUser] || len(b.Account.Ancestors()) == 4
+	}
+	return use
+}
+
+func (e *engine) payerKey(d *bridge.Demand) payerKey {
+	k := payerKey{account: d.Account}
+	if e.payer[factUser] {
+		k.user = d.User
+	}
+	if e.payer[factCluster] {
+		k.cluster = d.Cluster
+	}
+	return k
+}
+
+func (e *engine) newPayer(d *bridge.Demand) *payer {
+	f := e.file
+	p := &payer{terms: make([]*bridge.Terms, (len(f.rules)+1)<<3)}
+	p.account, p.mapped = f.AccountOf(d)
+	p.funded = f.funded(p.account, d.User)
+	p.stays = matchAny(f.optOut.accounts, d.Account, false) || matchAny(f.optOut.users, d.User, false)
+	return p
+}
+
+// verdict identifies one set of terms: equal ones are one pointer.
+type verdict struct {
+	rule    string
+	index   int
 	account bridge.Account
 	why     bridge.Reason
 	signal  bool
 }
 
-// The rules that are not in the list.
-const (
-	byOptOut = -1
-	byNone   = -2
-)
-
-// shared keeps one copy of equal terms.
-type shared struct {
-	mu sync.Mutex
-	m  map[verdictOf]*bridge.Terms
-}
-
-// judge finds the terms of a demand anew.
-func (e *engine) judge(d *bridge.Demand, v *view) *bridge.Terms {
-	f := e.file
-	account, mapped := f.AccountOf(d)
-	which := verdictOf{account: account}
-	if says(d.Comment, f.optOut.words...) || f.optOut.covers(d) {
-		which.rule, which.why = byOptOut, bridge.ReasonOptOut
-		return e.share(which)
+// share returns the one copy of the terms of a payer's slot.
+func (e *engine) share(p *payer, slot int) *bridge.Terms {
+	v := e.verdictOf(p, slot)
+	t, ok := e.shared[v]
+	if !ok {
+		t = e.write(v)
+		remember(e.shared, v, t)
 	}
-	i, failed := e.first(d, v)
-	which.rule = i
-	switch {
-	case i == byNone:
-		which.why = bridge.ReasonNoRule
-	case failed:
-		which.why = bridge.ReasonRuleFailed
-	case f.rules[i].terms.Class == bridge.P0:
-		which.why = bridge.ReasonReserved
-	case !mapped:
-		which.why = bridge.ReasonNoAccount
-	case f.mode != Burst:
-		which.why = bridge.ReasonObserve
-	case !f.funded(account, d.User):
-		which.why = bridge.ReasonUnfunded
-	}
-	if i >= 0 {
-		t := &f.rules[i].terms
-		which.signal = t.Signal != "" && (t.signal == signalAll || says(d.Comment, wordCheckpoint))
-	}
-	return e.share(which)
-}
-
-// first returns the index of the first rule whose condition holds. A condition
-// that cannot be evaluated stops the search: the rule might have kept the job
-// here, so what follows must not let it go.
-func (e *engine) first(d *bridge.Demand, v *view) (index int, failed bool) {
-	for i := range e.file.rules {
-		switch ok, err := e.matches(&e.file.rules[i].when, d, v); {
-		case err:
-			return i, true
-		case ok:
-			return i, false
-		}
-	}
-	return byNone, false
-}
-
-// matches reports whether all operands of a condition hold. As in CEL, a false
-// operand decides even beside one that fails.
-func (e *engine) matches(c *condition, d *bridge.Demand, v *view) (ok, failed bool) {
-	for i := range c.atoms {
-		a := &c.atoms[i]
-		if a.bit >= 0 {
-			failed = failed || v.failed>>a.bit&1 == 1
-			if (v.held|v.failed)>>a.bit&1 == 0 {
-				return false, false
-			}
-			continue
-		}
-		holds, err := a.holds(d, &v.facts)
-		if err == nil && !holds {
-			return false, false
-		}
-		failed = failed || err != nil
-	}
-	return !failed, failed
-}
-
-// share returns the one copy of terms.
-func (e *engine) share(which verdictOf) *bridge.Terms {
-	e.shared.mu.Lock()
-	defer e.shared.mu.Unlock()
-	if t, ok := e.shared.m[which]; ok {
-		return t
-	}
-	if e.shared.m == nil || len(e.shared.m) >= maxShared {
-		e.shared.m = map[verdictOf]*bridge.Terms{}
-	}
-	t := e.write(which)
-	e.shared.m[which] = t
 	return t
 }
 
-func (e *engine) write(which verdictOf) *bridge.Terms {
-	var t bridge.Terms
-	switch which.rule {
-	case byNone:
-	case byOptOut:
-		t.Rule = optOutRule
-	default:
-		r := &e.file.rules[which.rule]
-		t = r.terms.Terms
-		t.Rule = r.name
+func (e *engine) verdictOf(p *payer, slot int) verdict {
+	rules := e.file.rules
+	v := verdict{index: slot >> 3, account: p.account}
+	failed, stays, asks := slot>>2&1 == 1, slot>>1&1 == 1, slot&1 == 1
+	if stays || p.stays {
+		v.index, v.rule, v.why = len(rules), optOutRule, bridge.ReasonOptOut
+		return v
 	}
-	t.Account, t.Why, t.Burst = which.account, which.why, which.why == ""
-	if !which.signal {
+	if v.index == len(rules) {
+		v.why = bridge.ReasonNoRule
+		return v
+	}
+	t := &rules[v.index].terms
+	v.rule = rules[v.index].name
+	v.signal = t.Signal != "" && (asks || t.signal == signalAll)
+	switch {
+	case failed:
+		v.why = bridge.ReasonRuleFailed
+	case t.Class == bridge.P0:
+		v.why = bridge.ReasonReserved
+	case !p.mapped:
+		v.why = bridge.ReasonNoAccount
+	case e.file.mode != Burst:
+		v.why = bridge.ReasonObserve
+	case !p.funded:
+		v.why = bridge.ReasonUnfunded
+	}
+	return v
+}
+
+func (e *engine) write(v verdict) *bridge.Terms {
+	t := bridge.Terms{Comment: v.rule == "" && e.file.unruled.Comment}
+	if v.index < len(e.file.rules) {
+		t = e.file.rules[v.index].terms.Terms
+		t.Markets, t.Clouds, t.Regions = slices.Clone(t.Markets), slices.Clone(t.Clouds), slices.Clone(t.Regions)
+	}
+	t.Rule, t.Account, t.Why, t.Burst = v.rule, v.account, v.why, v.why == ""
+	if !v.signal {
 		t.Signal, t.SignalTo, t.SignalWindow = "", "", 0
 	}
 	return &t

@@ -31,10 +31,12 @@ func (r *reader) readRules(n strict.Node) {
 	if total == 0 && n.IsList() {
 		n.Refuse("no rule: nothing could ever burst; to only watch, set mode: observe")
 	}
+	r.file.leaves = compiler.leaves
+	r.defaults.apply(&r.file.unruled)
 	for i, p := range r.pending {
 		p.rule.terms = r.merge(p.terms.Class, p.own)
 		r.file.rules = append(r.file.rules, p.rule)
-		if p.when.always() && i < len(r.pending)-1 {
+		if p.when.op == always && i < len(r.pending)-1 {
 			r.pending[i+1].own.node.With("when: job.gpus > 0").Refuse(fmt.Sprintf("never reached: rule %q before it has no condition", p.name))
 			break
 		}

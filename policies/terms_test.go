@@ -1,0 +1,195 @@
+package policies
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// TestTerms reads archives of a policy (or the name of a shipped one in the
+// comment), facts of a cluster and jobs, and compares the terms of each job.
+func TestTerms(t *testing.T) {
+	files, err := filepath.Glob("testdata/terms/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no archives (%v)", err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy := policyOf(t, archive).Policy()
+			var f bridge.Facts
+			if err := json.Unmarshal(section(t, archive, "facts.json"), &f); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			for line := range strings.Lines(string(section(t, archive, "jobs.json"))) {
+				d := bridge.Demand{Cluster: f.Cluster, Nodes: 1, Count: 1}
+				if err := json.Unmarshal([]byte(line), &d); err != nil {
+					t.Fatalf("%s: %v", line, err)
+				}
+				fmt.Fprintf(&out, "%s: %s\n", d.Job, describe(policy.Terms(&d, &f)))
+			}
+			compare(t, path, archive, "want", out.String())
+		})
+	}
+}
+
+// policyOf reads the archive's own policy, or the shipped one it names.
+func policyOf(t *testing.T, archive *txtar.Archive) *File {
+	t.Helper()
+	name := strings.TrimSpace(string(archive.Comment))
+	data := []byte(nil)
+	if name == "" {
+		name, data = "policy.yaml", section(t, archive, "policy.yaml")
+	} else {
+		var err error
+		if data, err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := Parse(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// describe prints terms on one line; what is not set is left out.
+func describe(t *bridge.Terms) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "burst=%t", t.Burst)
+	add := func(name string, set bool, v any) {
+		if set {
+			fmt.Fprintf(&b, " %s=%v", name, v)
+		}
+	}
+	add("why", t.Why != "", t.Why)
+	add("rule", t.Rule != "", t.Rule)
+	add("class", t.Class != "", t.Class)
+	add("account", t.Account != "", t.Account)
+	if !t.Burst {
+		add("comment", t.Comment, true)
+		return b.String()
+	}
+	add("wait", true, t.Wait)
+	add("markets", true, t.Markets)
+	add("clouds", len(t.Clouds) > 0, t.Clouds)
+	add("regions", len(t.Regions) > 0, t.Regions)
+	add("max_rate", t.MaxRate.Micro > 0, bridge.Money(t.MaxRate).String()+"/h")
+	add("max_cost", !t.MaxCost.IsZero(), t.MaxCost)
+	add("most", true, t.Most)
+	add("least", true, t.Least)
+	add("idle", true, t.Idle)
+	add("life", true, t.Life)
+	add("reclaims", t.Reclaims > 0, t.Reclaims)
+	add("ask", t.Ask, true)
+	add("ask_above", !t.AskAbove.IsZero(), t.AskAbove)
+	add("ask_for", t.Ask || !t.AskAbove.IsZero(), t.AskFor)
+	add("share", t.Share, true)
+	add("signal", t.Signal != "", fmt.Sprintf("%s/%s/%s", t.Signal, t.SignalTo, t.SignalWindow))
+	add("comment", t.Comment, true)
+	return b.String()
+}
+
+// TestShipped holds that the shipped files load and say what their comments do.
+func TestShipped(t *testing.T) {
+	def, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if def.Mode() != Observe || len(def.Budgets()) != 0 {
+		t.Errorf("the default may buy: mode %s, %d budgets", def.Mode(), len(def.Budgets()))
+	}
+	examples, err := filepath.Glob("examples/*.yaml")
+	if err != nil || len(examples) < 3 {
+		t.Fatalf("want three examples, have %v (%v)", examples, err)
+	}
+	for _, path := range examples {
+		f, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Mode() != Burst || len(f.Budgets()) == 0 {
+			t.Errorf("%s shows no bursting inside a budget", path)
+		}
+	}
+}
+
+func TestApprovers(t *testing.T) {
+	f, err := Load("examples/university.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		account bridge.Account
+		want    []string
+	}{
+		"of a department and of the whole": {"uni/computer-science/cs-vision/ana", []string{"@deans", "carol", "@cs-heads"}},
+		"of the whole alone":               {"uni/guests/group-1", []string{"@deans"}},
+		"of another organisation":          {"bali/guests", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, f.Approvers(c.account)); diff != "" {
+				t.Errorf("approvers (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if diff := cmp.Diff(Roles{Admins: []string{"root", "@hpc-staff"}}, f.Roles()); diff != "" {
+		t.Errorf("roles (-want +got):\n%s", diff)
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	f, err := Load("examples/company-gpu.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range f.Budgets() {
+		got = append(got, fmt.Sprintf("%s %s %s hard=%t %s", b.Account, b.Every, b.Limit, b.Hard, b.Zone))
+	}
+	want := []string{
+		"acme month 60000.00 USD hard=true UTC",
+		"acme/models month 40000.00 USD hard=false UTC",
+		"acme/research month 15000.00 USD hard=false UTC",
+		"acme/research/interns day 50.00 USD hard=true UTC",
+		"acme/research/interns/intern-ana day 20.00 USD hard=true UTC",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("budgets (-want +got):\n%s", diff)
+	}
+}
+
+// TestMissingFile names the file and keeps the cause.
+func TestMissingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.yaml")
+	_, err := Load(path)
+	if err == nil || !strings.Contains(err.Error(), path) || !os.IsNotExist(unwrapAll(err)) {
+		t.Errorf("want the path and that it does not exist, have %v", err)
+	}
+}
+
+func unwrapAll(err error) error {
+	for {
+		u, ok := err.(interface{ Unwrap() error })
+		if !ok {
+			return err
+		}
+		if _, isPath := err.(*os.PathError); isPath {
+			return err
+		}
+		err = u.Unwrap()
+	}
+}
