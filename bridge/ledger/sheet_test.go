@@ -246,6 +246,9 @@ func (b *books) wait(t *rapid.T) {
 
 // crash forgets all sums and gains them again from the chain.
 func (b *books) crash(t *rapid.T) {
+	if err := ledger.Verify(slices.Values(b.chain), b.head); err != nil {
+		t.Fatal(err)
+	}
 	b.sheet = ledger.Sheet{}
 	for i := range b.chain {
 		if err := b.sheet.Apply(&b.chain[i]); err != nil {
@@ -260,9 +263,6 @@ func (b *books) check(t *rapid.T) {
 		if sum != 0 { // I9
 			t.Fatalf("lines in %s sum to %d", c, sum)
 		}
-	}
-	if err := ledger.Verify(slices.Values(b.chain), b.head); err != nil {
-		t.Fatal(err)
 	}
 	var open []bridge.RentalID
 	for id, r := range b.rentals {

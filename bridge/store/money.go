@@ -150,7 +150,10 @@ func (s *Store) Settle(ctx context.Context, r bridge.Rental, news ...bridge.News
 
 // metered stores a step of Post or Settle, with a warning for each new overrun.
 func (w *writing) metered(ctx context.Context, was, next *bridge.Rental, from, to ledger.Hold, txs []ledger.Transaction, news []bridge.News) error {
-	next.Cost = to.Posted
+	next.Cost = was.Cost
+	if to.Posted.Micro != from.Posted.Micro {
+		next.Cost = to.Posted
+	}
 	if err := w.record(ctx, to, txs); err != nil {
 		return err
 	}
