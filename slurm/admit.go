@@ -12,6 +12,11 @@ import (
 // too, so that a job's place in the queue and its sharing do not change.
 var copied = []string{"PriorityJobFactor", "PriorityTier", "OverSubscribe", "TRESBillingWeights"}
 
+// closed is the state of an overlay: jobs that were let in start, no other job
+// gets in. RootOnly would be no use, since slurmctld then refuses to start the
+// jobs of ordinary users there, whoever routed them.
+const closed = "DRAIN"
+
 // Admit makes the rental's overlay partition hold exactly the given nodes, all
 // in one call, and reads it back. It writes nothing when it does already.
 func (c *Cluster) Admit(ctx context.Context, r *bridge.Rental, nodes []string) error {
@@ -19,6 +24,8 @@ func (c *Cluster) Admit(ctx context.Context, r *bridge.Rental, nodes []string) e
 	if err := ownNodes(r, nodes); err != nil {
 		return fmt.Errorf("admit into %s: %w", name, err)
 	}
+	c.door.Lock()
+	defer c.door.Unlock()
 	partitions, err := c.readPartitions(ctx)
 	if err != nil {
 		return fmt.Errorf("admit into %s: %w", name, err)
@@ -38,18 +45,18 @@ func (c *Cluster) Admit(ctx context.Context, r *bridge.Rental, nodes []string) e
 	return nil
 }
 
-// holds reports whether an overlay is up with exactly these nodes.
+// holds reports whether an overlay has exactly these nodes and its door closed.
 func (p partition) holds(nodes []string) bool {
-	return p.Record != nil && p.Record["State"] == "UP" && joinHosts(p.Nodes) == joinHosts(nodes)
+	return p.Record != nil && p.Record["State"] == closed && joinHosts(p.Nodes) == joinHosts(nodes)
 }
 
 // admission is the command that makes or changes an overlay.
 func admission(r *bridge.Rental, partitions map[string]partition, nodes []string) []string {
 	name := bridge.PartitionName(r.ID)
 	if _, exists := partitions[name]; exists {
-		return []string{"update", "PartitionName=" + name, "State=UP", "Nodes=" + joinHosts(nodes)}
+		return []string{"update", "PartitionName=" + name, "State=" + closed, "Nodes=" + joinHosts(nodes)}
 	}
-	args := []string{"create", "PartitionName=" + name, "RootOnly=YES", "MaxTime=INFINITE", "State=UP", "Nodes=" + joinHosts(nodes)}
+	args := []string{"create", "PartitionName=" + name, "MaxTime=INFINITE", "State=" + closed, "Nodes=" + joinHosts(nodes)}
 	origin := originOf(r, partitions)
 	for _, key := range copied {
 		if value := origin.Record[key]; !absent(value) {

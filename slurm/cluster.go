@@ -81,6 +81,8 @@ type Cluster struct {
 	options    Options
 	unreadable atomic.Int64
 
+	door sync.Mutex // held while an overlay is open
+
 	mu       sync.Mutex
 	doubts   map[bridge.JobID]bool   // jobs whose ambiguous reason was seen in the latest cycle
 	comments map[bridge.JobID]string // admin comments as of the latest cycle

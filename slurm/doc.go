@@ -20,7 +20,9 @@
 // A machine registers itself as a dynamic node in no partition, where no job
 // can start on it. Admit puts the whole gang into the rental's overlay
 // partition in one call, Route adds the overlay to a pending job's partition
-// list. Dismiss goes the way back. Each reads before it writes, writes only
+// list. The overlay's state is DRAIN, in which Slurm starts the jobs that are
+// in it and lets no other in; Route opens it for the moment of one change.
+// Dismiss goes the way back. Each reads before it writes, writes only
 // differences, and reads back what it wrote.
 //
 // # Ownership

@@ -134,10 +134,16 @@ func plausible(jobs []job, v *view) error {
 	return nil
 }
 
+// overlays lists our partitions. One whose door was left open, by a crash in
+// the middle of Route, is shown without nodes: then it is admitted anew.
 func overlays(partitions map[string]partition) map[string][]string {
 	out := map[string][]string{}
 	for name, p := range partitions {
-		if ours(name) {
+		if !ours(name) {
+			continue
+		}
+		out[name] = nil
+		if p.Record["State"] == closed {
 			out[name] = p.Nodes
 		}
 	}

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,55 +45,81 @@ func (c *Cluster) Unroute(ctx context.Context, r *bridge.Rental, id bridge.JobID
 	return nil
 }
 
+// editTries bounds how often a change is written: what slurmctld answers to a
+// change of partitions says little (24.11 fails at random with "temporarily
+// unavailable", 22.05 succeeds without doing it), so what is read back decides.
+const editTries = 3
+
 // editPartitions changes the partition list of each pending record of a job
-// that differs, and reads back.
+// that differs.
 func (c *Cluster) editPartitions(ctx context.Context, id bridge.JobID, edit func([]string) []string) error {
-	jobs, err := c.records(ctx, id)
-	if err != nil {
-		return err
-	}
 	var wrote error
-	changed := false
+	for try := 0; ; try++ {
+		jobs, err := c.records(ctx, id)
+		if err != nil {
+			return err
+		}
+		changes, overlays, err := changesOf(jobs, edit)
+		switch {
+		case err != nil:
+			return err
+		case len(changes) == 0:
+			return nil
+		case try == editTries && wrote == nil:
+			return fmt.Errorf("its partitions are %s after the call", jobs[0].Partition)
+		case try == editTries:
+			return wrote
+		}
+		wrote = c.withOpenDoors(ctx, overlays, func() error {
+			var errs []error
+			for _, change := range changes {
+				errs = append(errs, c.write(ctx, change...))
+			}
+			return errors.Join(errs...)
+		})
+	}
+}
+
+// changesOf returns the commands that make the records' partition lists what
+// they should be, and the overlays in those lists.
+func changesOf(jobs []job, edit func([]string) []string) (changes [][]string, overlays []string, err error) {
 	for i := range jobs {
-		want, differs := edited(&jobs[i], edit)
-		if !differs {
+		j := &jobs[i]
+		if !j.pending() {
+			continue
+		}
+		list := edit(strings.Split(j.Partition, ","))
+		want := strings.Join(list, ",")
+		if want == j.Partition {
 			continue
 		}
 		if want == "" {
-			return fmt.Errorf("no partition would be left")
+			return nil, nil, fmt.Errorf("no partition would be left to it")
 		}
-		changed = true
-		// The answer may be an error though the change was made; what is read
-		// back decides.
-		if err := c.write(ctx, "update", "JobId="+address(&jobs[i]), "Partition="+want); err != nil && wrote == nil {
-			wrote = err
-		}
+		changes = append(changes, []string{"update", "JobId=" + address(j), "Partition=" + want})
+		overlays = append(overlays, slices.DeleteFunc(list, func(name string) bool { return !ours(name) })...)
 	}
-	if !changed {
-		return nil
-	}
-	if jobs, err = c.records(ctx, id); err != nil {
-		return err
-	}
-	for i := range jobs {
-		if _, differs := edited(&jobs[i], edit); differs {
-			if wrote == nil {
-				wrote = fmt.Errorf("its partitions are %s after the call", jobs[i].Partition)
-			}
-			return wrote
-		}
-	}
-	return nil
+	slices.Sort(overlays)
+	return changes, slices.Compact(overlays), nil
 }
 
-// edited returns the partition list a record should have, and whether it is
-// another one than it has.
-func edited(j *job, edit func([]string) []string) (string, bool) {
-	if !j.pending() {
-		return "", false
+// withOpenDoors opens the overlays while a job's partitions are changed, and
+// closes them behind it. Only one change at a time has a door open.
+func (c *Cluster) withOpenDoors(ctx context.Context, overlays []string, change func() error) (err error) {
+	c.door.Lock()
+	defer c.door.Unlock()
+	for _, name := range overlays {
+		defer func() {
+			// Closing must not be cut short by a caller who has lost patience.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timeout)
+			defer cancel()
+			err = errors.Join(err, c.write(ctx, "update", "PartitionName="+name, "State="+closed))
+		}()
+		if err := c.write(ctx, "update", "PartitionName="+name, "State=UP"); err != nil {
+			return err
+		}
 	}
-	want := strings.Join(edit(strings.Split(j.Partition, ",")), ",")
-	return want, want != j.Partition
+	return change()
 }
 
 // address is how scontrol knows exactly this record: the pending tasks of an
