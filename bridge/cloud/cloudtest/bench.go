@@ -115,7 +115,7 @@ func (b *bench) await(what string, done func() bool) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), b.p.Patience)
 	defer cancel()
-	pause := time.NewTicker(min(max(b.p.Patience/200, 10*time.Millisecond), 5*time.Second))
+	pause := time.NewTicker(b.p.pause())
 	defer pause.Stop()
 	for !done() {
 		select {
@@ -184,7 +184,7 @@ func (b *bench) giveBack(store, cluster string) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(min(b.p.Patience/50, time.Second)):
+		case <-time.After(b.p.pause()):
 		}
 	}
 	b.Errorf("machines of store %s are left", store)

@@ -114,3 +114,8 @@ func Run(t *testing.T, p Provider) {
 		t.Run(name, func(t *testing.T) { test(newBench(t, p)) })
 	}
 }
+
+// pause is the time between two looks at the cloud.
+func (p *Provider) pause() time.Duration {
+	return min(max(p.Patience/1000, 10*time.Millisecond), 5*time.Second)
+}

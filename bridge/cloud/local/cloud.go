@@ -76,16 +76,15 @@ func New(c Config) (*Cloud, error) {
 	}
 	return &Cloud{
 		config: c, base: strings.TrimSuffix(c.URL, "/") + "/v1/" + url.PathEscape(c.Name),
-		client:    &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()},
+		// The transport repeats a read by itself when a kept connection breaks; on
+		// a connection of its own each call is sent once and its failure is seen.
+		client:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}},
 		create:    bucket(createRate, createBurst),
 		terminate: bucket(terminateRate, terminateBurst),
 		change:    bucket(changeRate, changeBurst),
 		read:      bucket(readRate, readBurst),
 	}, nil
 }
-
-// Close lets go of idle connections.
-func (c *Cloud) Close() { c.client.CloseIdleConnections() }
 
 // Name returns the cloud's name.
 func (c *Cloud) Name() string { return c.config.Name }

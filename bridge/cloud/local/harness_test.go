@@ -98,7 +98,6 @@ func (r *rig) open(t *testing.T, c local.Config) *local.Cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(cloud.Close)
 	return cloud
 }
 
@@ -195,4 +194,13 @@ func (r *rig) list() bridge.Listing {
 		r.Fatal(err)
 	}
 	return l
+}
+
+// replace changes one place of a text and fails if it is not there once.
+func replace(t *testing.T, text, from, to string) string {
+	t.Helper()
+	if strings.Count(text, from) != 1 {
+		t.Fatalf("%q is there %d times", from, strings.Count(text, from))
+	}
+	return strings.Replace(text, from, to, 1)
 }

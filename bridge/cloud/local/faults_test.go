@@ -1,0 +1,474 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/local"
+	"spillway.sh/spillway/bridge/cloud/local/server"
+	"spillway.sh/spillway/bridge/cloud/local/wire"
+)
+
+const zone = "east-1"
+
+// TestKinds holds what each fault means for each call. Effect says whether a
+// machine exists (create) or has ended (terminate) afterwards.
+func TestKinds(t *testing.T) {
+	soon := wire.Duration(5 * time.Millisecond)
+	for name, tc := range map[string]struct {
+		fault      wire.Fault
+		want       bridge.CloudErrorKind
+		effect     bool
+		retryAfter time.Duration
+	}{
+		"the connection breaks before the work": {wire.Fault{Kind: wire.FaultTimeoutBefore, Delay: soon}, bridge.CloudUnknown, false, 0},
+		"the connection breaks after the work":  {wire.Fault{Kind: wire.FaultTimeoutAfter, Delay: soon}, bridge.CloudUnknown, true, 0},
+		"an internal error before the work":     {wire.Fault{Kind: wire.FaultErrorBefore}, bridge.CloudUnknown, false, 0},
+		"an internal error after the work":      {wire.Fault{Kind: wire.FaultErrorAfter}, bridge.CloudUnknown, true, 0},
+		"too many calls":                        {wire.Fault{Kind: wire.FaultThrottle, Delay: wire.Duration(7 * time.Second)}, bridge.CloudThrottled, false, 7 * time.Second},
+		"the credentials have expired":          {wire.Fault{Kind: wire.FaultAuth}, bridge.CloudDenied, false, 0},
+		"a code nobody has seen before":         {wire.Fault{Kind: wire.FaultCode, Code: "ZoneIsDreaming"}, bridge.CloudUnknown, false, 0},
+		"the account's rights were taken away":  {wire.Fault{Kind: wire.FaultCode, Code: wire.CodeForbidden}, bridge.CloudDenied, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, world, server.NewNullHost())
+			l := r.launch(1, zone, bridge.OnDemand)
+			check := func(op string, want bridge.CloudErrorKind, call func() error) {
+				t.Helper()
+				f := tc.fault
+				f.Op, f.Count = op, 1
+				r.fault(f)
+				err := call()
+				var ce *bridge.CloudError
+				if !errors.As(err, &ce) || ce.Kind != want || ce.Cloud != "nimbus" || ce.Op == "" || ce.RetryAfter != tc.retryAfter {
+					t.Errorf("%s: %#v, want %s and retry after %s", op, err, want, tc.retryAfter)
+				}
+			}
+			check("create", tc.want, func() error { _, err := r.cloud.Create(t.Context(), l); return err })
+			made := 0
+			r.await("new machines are visible", func() bool { made = len(r.list().Instances); return made > 0 || !tc.effect })
+			if (made == 1) != tc.effect {
+				t.Errorf("%d machines exist, want effect %t", made, tc.effect)
+			}
+			machine := r.running(l)[0]
+			check("offers", tc.want, func() error { _, err := r.cloud.Offers(t.Context()); return err })
+			check("list", tc.want, func() error { l, err := r.cloud.List(t.Context(), "st", "cl"); return worst(t, l, err) })
+			looked := tc.want
+			if looked.Refused() {
+				looked = bridge.CloudUnknown // A look that fails refuses no create.
+			}
+			check("operation", looked, func() error { _, err := r.cloud.Observe(t.Context(), l, r.handle(l)); return err })
+			check("list", looked, func() error { _, err := r.cloud.Observe(t.Context(), l, ""); return err })
+			check("terminate", tc.want, func() error { return r.cloud.Terminate(t.Context(), []string{machine.ID}) })
+			r.await("the end is as it should be", func() bool {
+				ended := r.list().Instances[0].State == bridge.InstanceGone
+				return ended == tc.effect
+			})
+		})
+	}
+}
+
+// worst wants a failed listing not to call itself complete.
+func worst(t *testing.T, l bridge.Listing, err error) error {
+	t.Helper()
+	if l.Complete && err != nil {
+		t.Error("the failed listing says that it is complete")
+	}
+	return err
+}
+
+// handle asks for the handle of a create that was made.
+func (r *rig) handle(l bridge.Launch) bridge.Handle {
+	r.Helper()
+	h, err := r.cloud.Create(r.Context(), l)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return h
+}
+
+func TestC_F01_terminate_that_never_arrived_is_not_success(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	machine := r.running(r.launch(1, zone, bridge.OnDemand))[0]
+	hasty := r.open(t, local.Config{Timeout: 100 * time.Millisecond})
+	r.fault(wire.Fault{Kind: wire.FaultTimeoutBefore, Op: "terminate", Count: 1})
+	err := hasty.Terminate(t.Context(), []string{machine.ID})
+	if bridge.KindOf(err) != bridge.CloudUnknown || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("terminate: %v, want unknown for want of an answer", err)
+	}
+	if got := r.list().Instances[0].State; got != bridge.InstanceRunning {
+		t.Errorf("the machine is %s", got)
+	}
+	r.fault(wire.Fault{Kind: wire.FaultDeafTerminate, Count: 1})
+	if err := r.cloud.Terminate(t.Context(), []string{machine.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.list().Instances[0].State; got != bridge.InstanceRunning {
+		t.Errorf("after a terminate the cloud ignored, the machine is %s", got)
+	}
+	if err := r.cloud.Terminate(t.Context(), []string{machine.ID}); err != nil {
+		t.Fatal(err)
+	}
+	r.await("the machine is gone", func() bool { return r.list().Instances[0].State == bridge.InstanceGone })
+}
+
+func TestC_F08_create_without_an_answer_is_asked_again_and_made_once(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	hasty := r.open(t, local.Config{Timeout: 100 * time.Millisecond})
+	l := r.launch(2, zone, bridge.Spot)
+	r.fault(wire.Fault{Kind: wire.FaultTimeoutAfter, Op: "create", Count: 3})
+	for range 3 {
+		if _, err := hasty.Create(t.Context(), l); bridge.KindOf(err) != bridge.CloudUnknown {
+			t.Fatalf("create: %v", err)
+		}
+	}
+	r.await("the machines are found by token", func() bool {
+		got, err := r.cloud.Observe(t.Context(), l, "")
+		if err != nil && bridge.KindOf(err) != bridge.CloudNotFound {
+			t.Fatal(err)
+		}
+		return len(got) == 2
+	})
+	r.running(l)
+	if j := r.judge(); j.Machines != 2 || len(j.Doubles) > 0 {
+		t.Errorf("the ledger has %d machines, made twice: %v", j.Machines, j.Doubles)
+	}
+}
+
+// judge judges the rig's ledger.
+func (r *rig) judge() server.Judgement {
+	r.Helper()
+	entries, err := server.ReadLedger(r.server.LedgerFile())
+	if err != nil {
+		r.Fatal(err)
+	}
+	j, err := server.Judge(entries, time.Now())
+	if err != nil {
+		r.Fatal(err)
+	}
+	return j
+}
+
+func TestC_F09_another_market_needs_and_gets_another_token(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	spot := r.launch(1, zone, bridge.Spot)
+	r.running(spot)
+	other := r.launch(1, zone, bridge.OnDemand)
+	if other.Token == spot.Token {
+		t.Fatal("two markets, one token")
+	}
+	stolen := other
+	stolen.Token = spot.Token
+	if _, err := r.cloud.Create(t.Context(), stolen); bridge.KindOf(err) != bridge.CloudMismatch {
+		t.Errorf("the spot token on demand: %v, want a mismatch", err)
+	}
+	r.running(other)
+}
+
+func TestC_F12_slow_boot_is_pending_and_not_gone(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	r.fault(wire.Fault{Kind: wire.FaultSlowBoot, Delay: wire.Duration(time.Hour), Count: 1})
+	l := r.launch(1, zone, bridge.OnDemand)
+	h := r.handle(l)
+	r.await("the machine is listed", func() bool { return len(r.list().Instances) == 1 })
+	got, err := r.cloud.Observe(t.Context(), l, h)
+	if err != nil || got[0].State != bridge.InstancePending {
+		t.Errorf("observe: %v, %v", got, err)
+	}
+}
+
+func TestC_F19_quota_is_told_apart_from_stock(t *testing.T) {
+	text := world + "\n" // One quota for the region, none for spot.
+	r := start(t, replace(t, text, "{name: default}", "{name: default, quotas: [{region: east, market: spot, gpus: 8}]}"), server.NewNullHost())
+	_, err := r.cloud.Create(t.Context(), r.launch(2, zone, bridge.Spot))
+	if bridge.KindOf(err) != bridge.CloudQuota {
+		t.Errorf("two spot machines: %v, want quota", err)
+	}
+	r.running(r.launch(2, zone, bridge.OnDemand))
+	r.running(r.launch(1, zone, bridge.Spot))
+}
+
+func TestC_F20_gang_that_came_up_in_part_shows_which(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	r.fault(wire.Fault{Kind: wire.FaultPartial, Machines: 2, Count: 1})
+	l := r.launch(3, zone, bridge.OnDemand)
+	h := r.handle(l)
+	var got []bridge.Instance
+	r.await("all three are told of", func() bool {
+		var err error
+		if got, err = r.cloud.Observe(t.Context(), l, h); err != nil {
+			t.Fatal(err)
+		}
+		running := 0
+		for _, m := range got {
+			if m.State == bridge.InstanceRunning {
+				running++
+			}
+		}
+		return len(got) == 3 && running == 2
+	})
+	for _, m := range got {
+		if (m.State == bridge.InstanceGone) != (m.Fault != "") {
+			t.Errorf("%s is %s with fault %q", m.ID, m.State, m.Fault)
+		}
+	}
+	if j := r.judge(); j.Machines != 2 {
+		t.Errorf("the ledger charges %d machines, want 2", j.Machines)
+	}
+}
+
+func TestC_F22_price_of_nothing_is_never_offered(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	for _, rate := range []int64{0, -5} {
+		r.fault(wire.Fault{Kind: wire.CommandPrice, Pool: "east/east-1/gpu8/spot", Rate: &rate})
+		offers, err := r.cloud.Offers(t.Context())
+		if err != nil || len(offers) == 0 {
+			t.Fatalf("offers: %v, %v", offers, err)
+		}
+		for _, o := range offers {
+			if o.Rate.Micro <= 0 || o.Pool.Zone == zone && o.Pool.Market == bridge.Spot {
+				t.Errorf("%s is offered for %d", o.Pool, o.Rate.Micro)
+			}
+		}
+	}
+}
+
+func TestC_F26_lagging_list_does_not_lose_what_was_promised(t *testing.T) {
+	r := start(t, replace(t, world, "visibility: 30ms", "visibility: 1h"), server.NewNullHost())
+	l := r.launch(2, zone, bridge.OnDemand)
+	got, err := r.cloud.Observe(t.Context(), l, r.handle(l))
+	if err != nil || len(got) != 2 {
+		t.Fatalf("observe: %v, %v", got, err)
+	}
+	for _, m := range got {
+		if m.ID == "" || m.State != bridge.InstancePending || len(m.Tags) > 0 {
+			t.Errorf("%+v: want an id and nothing that was not said", m)
+		}
+	}
+	if listed := r.list(); !listed.Complete || len(listed.Instances) != 0 {
+		t.Errorf("the lagging list: %+v", listed)
+	}
+}
+
+func TestC_F31_adapter_keeps_under_the_limits_by_itself(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	for range 300 {
+		if _, err := r.cloud.Offers(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A caller that cannot wait for its turn is told so, and nothing is sent.
+	slow := r.open(t, local.Config{Limits: 0.001})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var err error
+	l := r.launch(1, zone, bridge.OnDemand)
+	for range 6 {
+		_, err = slow.Create(ctx, l)
+	}
+	if bridge.KindOf(err) != bridge.CloudThrottled {
+		t.Errorf("the sixth create of a burst of five: %v, want throttled", err)
+	}
+}
+
+func TestListingsGoWrong(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault        wire.Fault
+		wantComplete bool
+		wantMachines int
+	}{
+		"nothing is wrong":                    {wire.Fault{Kind: wire.FaultSlow, Delay: wire.Duration(time.Millisecond)}, true, 6},
+		"the first page is lost":              {wire.Fault{Kind: wire.FaultLostPage, Count: 1}, false, 2},
+		"the second page is lost":             {wire.Fault{Kind: wire.FaultLostPage, Skip: 1, Count: 1}, false, 6},
+		"a machine is there twice":            {wire.Fault{Kind: wire.FaultDuplicate}, true, 6},
+		"the list is from before the machine": {wire.Fault{Kind: wire.FaultStaleList}, true, 0},
+		"a machine is missing":                {wire.Fault{Kind: wire.FaultAbsent}, true, 5},
+		"addresses are missing":               {wire.Fault{Kind: wire.FaultNoAddress}, true, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, world, server.NewNullHost())
+			if tc.fault.Kind == wire.FaultStaleList {
+				r.fault(tc.fault)
+			}
+			l := r.launch(6, zone, bridge.OnDemand)
+			h := r.handle(l)
+			if tc.fault.Kind != wire.FaultStaleList {
+				r.await("all are listed", func() bool { return len(r.list().Instances) == 6 })
+				r.fault(tc.fault)
+			}
+			// The same list is asked for by store and by cluster; a fault of one
+			// page leaves the other whole.
+			got := r.list()
+			if got.Complete != tc.wantComplete {
+				t.Errorf("complete %t, want %t", got.Complete, tc.wantComplete)
+			}
+			if tc.fault.Count == 0 && len(got.Instances) != tc.wantMachines {
+				t.Errorf("%d machines, want %d", len(got.Instances), tc.wantMachines)
+			}
+			if tc.fault.Kind == wire.FaultStaleList {
+				if seen, err := r.cloud.Observe(t.Context(), l, h); err != nil || len(seen) != 6 {
+					t.Errorf("observe by handle: %d machines, %v", len(seen), err)
+				}
+			}
+		})
+	}
+}
+
+func TestWrongTagsReachTheEngineAsTheyAre(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	r.running(r.launch(1, zone, bridge.OnDemand))
+	r.fault(wire.Fault{Kind: wire.FaultWrongTags, Tags: map[string]string{bridge.TagRental: "r-other", bridge.TagAttempt: ""}})
+	want := map[string]string{bridge.TagStore: "st", bridge.TagCluster: "cl", bridge.TagRental: "r-other"}
+	r.await("the tags are wrong", func() bool {
+		l := r.list()
+		return len(l.Instances) == 1 && cmp.Equal(want, l.Instances[0].Tags)
+	})
+}
+
+func TestMachinesThatFail(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault     wire.Fault
+		wantState bridge.InstanceState
+		wantFault bool
+		wantGPUs  int
+		wantData  string
+	}{
+		"healthy":            {wire.Fault{Kind: wire.FaultSlowBoot, Delay: 1}, bridge.InstanceRunning, false, 8, "#!/bin/sh\n"},
+		"dies at boot":       {wire.Fault{Kind: wire.FaultDiesAtBoot}, bridge.InstanceGone, true, 0, ""},
+		"never joins":        {wire.Fault{Kind: wire.FaultNeverJoins}, bridge.InstanceRunning, false, 8, ""},
+		"one GPU is missing": {wire.Fault{Kind: wire.FaultWrongGPUs}, bridge.InstanceRunning, false, 7, "#!/bin/sh\n"},
+		"five are missing":   {wire.Fault{Kind: wire.FaultWrongGPUs, Machines: 5}, bridge.InstanceRunning, false, 3, "#!/bin/sh\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := server.NewNullHost()
+			r := start(t, world, host)
+			r.fault(tc.fault)
+			l := r.launch(1, zone, bridge.OnDemand)
+			h := r.handle(l)
+			var m bridge.Instance
+			r.await("the machine has settled", func() bool {
+				got, err := r.cloud.Observe(t.Context(), l, h)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m = got[0]
+				return m.State == tc.wantState
+			})
+			g, _ := host.Guest(m.ID)
+			if (m.Fault != "") != tc.wantFault || g.GPUs != tc.wantGPUs || g.UserData != tc.wantData {
+				t.Errorf("fault %q, %d GPUs, user-data %q", m.Fault, g.GPUs, g.UserData)
+			}
+		})
+	}
+}
+
+func TestC_F10_machine_that_vanishes_is_told_gone(t *testing.T) {
+	host := server.NewNullHost()
+	r := start(t, world, host)
+	m := r.running(r.launch(1, zone, bridge.Spot))[0]
+	host.PowerOff(m.ID)
+	r.await("the machine is gone", func() bool { return r.list().Instances[0].State == bridge.InstanceGone })
+}
+
+func TestC_F14_notice_wakes_whoever_waits_for_it(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	m := r.running(r.launch(1, zone, bridge.Spot))[0]
+	r.running(r.launch(1, zone, bridge.OnDemand))
+	cursor, err := r.cloud.Changed(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	woken := make(chan error, 1)
+	go func() {
+		_, err := r.cloud.Changed(t.Context(), cursor)
+		woken <- err
+	}()
+	asked := time.Now()
+	r.fault(wire.Fault{Kind: wire.CommandNotice, Instance: m.ID})
+	if err := <-woken; err != nil {
+		t.Fatal(err)
+	}
+	if late := time.Since(asked); late > time.Second {
+		t.Errorf("told after %s", late)
+	}
+	for _, got := range r.list().Instances {
+		noticed := !got.NoticeAt.IsZero()
+		if noticed != (got.ID == m.ID) || noticed && got.ReclaimAt.Sub(got.NoticeAt) != 10*time.Second {
+			t.Errorf("%s: notice %s, reclaim %s", got.ID, got.NoticeAt, got.ReclaimAt)
+		}
+	}
+	r.fault(wire.Fault{Kind: wire.CommandReclaim, Instance: m.ID})
+	r.await("the machine is reclaimed", func() bool {
+		j := r.judge()
+		return len(j.Reclaimed) == 1 && j.Reclaimed[0] == m.ID
+	})
+}
+
+func TestChangedEndsWithItsContext(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	cursor, err := r.cloud.Changed(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	got, err := r.cloud.Changed(ctx, cursor)
+	if !errors.Is(err, context.DeadlineExceeded) || got != cursor {
+		t.Errorf("cursor %q, %v", got, err)
+	}
+}
+
+func TestExtendMovesTheEnd(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	l := r.launch(1, zone, bridge.OnDemand)
+	l.Expires = time.Now().UTC().Add(1500 * time.Millisecond)
+	m := r.running(l)[0]
+	later := time.Now().UTC().Add(time.Hour).Truncate(time.Second)
+	if err := r.cloud.Extend(t.Context(), []string{m.ID}, later); err != nil {
+		t.Fatal(err)
+	}
+	r.await("the first end has passed", func() bool { return time.Now().After(l.Expires.Add(300 * time.Millisecond)) })
+	got := r.list().Instances[0]
+	if got.State != bridge.InstanceRunning || got.Tags[bridge.TagExpires] != later.Format(time.RFC3339) {
+		t.Errorf("the machine is %s with %v", got.State, got.Tags)
+	}
+	if j := r.judge(); len(j.Late) > 0 {
+		t.Errorf("the judge, who read of the extension, calls %v late", j.Late)
+	}
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	for name, c := range map[string]local.Config{
+		"no name":       {URL: "http://127.0.0.1:1", TokenFile: "t"},
+		"no token file": {Name: "nimbus", URL: "http://127.0.0.1:1"},
+		"no url":        {Name: "nimbus", TokenFile: "t"},
+		"not http":      {Name: "nimbus", URL: "ftp://127.0.0.1", TokenFile: "t"},
+	} {
+		if _, err := local.New(c); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestServerThatIsAwayIsUnknown(t *testing.T) {
+	r := start(t, world, server.NewNullHost())
+	away, err := local.New(local.Config{Name: "nimbus", URL: "http://127.0.0.1:1", TokenFile: r.server.TokenFile("nimbus", "default")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := away.Create(t.Context(), r.launch(1, zone, bridge.Spot)); bridge.KindOf(err) != bridge.CloudUnknown {
+		t.Errorf("create: %v", err)
+	}
+	noToken, err := local.New(local.Config{Name: "nimbus", URL: r.url, TokenFile: t.TempDir() + "/none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := noToken.Create(t.Context(), r.launch(1, zone, bridge.Spot)); bridge.KindOf(err) != bridge.CloudDenied {
+		t.Errorf("create without a token file: %v", err)
+	}
+}
