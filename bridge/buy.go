@@ -1,60 +1,10 @@
 package bridge
 
-import (
-	"fmt"
-	"math/bits"
-	"strings"
-	"time"
-)
-
-// opening is a demand that may be bought for, with what is still unserved.
-type opening struct {
-	verdict int
-	demand  *Demand
-	nodes   int    // of one gang
-	left    int    // gangs
-	before  string // what is said of the part that is served already
-	payer   *payer
-	terms   *Terms
-	termsNo int32
-	shape   int32
-	rule    marketRule
-	batch   *batch
-}
-
-// batch is all open demands that may share rentals: one cluster, partition,
-// project, shape, class and size of gang, and time limits within a factor of
-// two, so that a short job never holds money for a life much longer than its
-// own.
-type batch struct {
-	view   *view
-	shape  *Shape
-	each   []int32 // of every hardware
-	nodes  int
-	limit  time.Duration // longest of its members; zero: one has none
-	left   int           // gangs not served yet
-	plain  *draft
-	asks   []*draft // one for each requester
-	asking bool     // so large that a person is asked
-	broke  bool     // its budgets pay for no more machine
-	stuck  *Verdict // what stops it for the rest of this plan
-}
-
-type batchKey struct {
-	cluster   string
-	partition string
-	payer     Account // the project; the user too, where it has a budget of its own
-	shape     int32
-	terms     int32
-	rule      marketRule
-	currency  Currency
-	nodes     int
-	limit     int // doubling of the time limit
-}
+import "fmt"
 
 // draft is an order that machines are still added to.
 type draft struct {
-	order *Order
+	order Order
 	index int // in look.orders
 	payer *payer
 	offer int // in the catalog
@@ -63,136 +13,48 @@ type draft struct {
 	most  int // machines it may have
 }
 
-// openFor puts a demand that passed all gates into its batch.
-func (l *look) openFor(c *cluster, o *opening) {
-	d := o.demand
-	key := batchKey{c.q.Cluster, d.Partition, o.payer.project, o.shape, o.termsNo, o.rule, o.payer.currency, o.nodes, bits.Len64(uint64(max(d.TimeLimit, 0) / time.Minute))}
-	if o.payer.own {
-		key.payer = o.payer.full
-	}
-	b := l.batches[key]
-	if b == nil {
-		b = &batch{
-			view:  l.catalog.view(o.termsNo, o.terms, o.rule, o.payer.currency),
-			shape: &d.Shape, each: l.catalog.each(o.shape, &d.Shape), nodes: o.nodes, limit: d.TimeLimit,
-		}
-		l.batches[key] = b
-	}
-	b.left += o.left
-	if b.limit > 0 {
-		b.limit = max(b.limit, d.TimeLimit)
-	}
-	o.batch = b
-	l.open = append(l.open, *o)
-}
-
-// serve buys for one demand: it fills machines ordered so far, then adds
-// machines within budget, then asks for them, and else says what was missing.
-func (l *look) serve(o *opening) {
-	v := &l.verdicts[o.verdict]
-	wanted := o.left
-	for o.left > 0 && (l.fill(o, v) || l.add(o, v)) {
-	}
-	o.batch.left -= wanted
-	if o.left > 0 && v.Order > 0 {
-		d := l.drafts[v.Order-1]
-		v.Detail = fmt.Sprintf("%d of %d ordered; the rest: %s", wanted-o.left, wanted, v.Why)
-		v.Kind, v.Why = kindOf(d.order)
-		v.Pool = &l.catalog.pools[d.offer]
-	}
-	if o.before != "" {
-		v.Detail = strings.TrimSuffix(o.before+"; "+v.Detail, "; ")
-	}
-}
-
-// fill uses room that is paid for already.
-func (l *look) fill(o *opening, v *Verdict) bool {
-	d := o.batch.plain
-	if d == nil || d.free == 0 {
-		return false
-	}
-	l.join(d, o, v)
-	return true
-}
-
-// join puts as much of a demand as there is room for into a draft.
-func (l *look) join(d *draft, o *opening, v *Verdict) {
-	n := min(o.left, d.free)
-	o.left -= n
-	d.free -= n
-	if k := len(d.order.Jobs); k == 0 || d.order.Jobs[k-1] != o.demand.Job {
-		d.order.Jobs = append(d.order.Jobs, o.demand.Job)
-	}
-	if v.Order == 0 {
-		v.Order = d.index + 1
-		v.Kind, v.Why = kindOf(d.order)
-		v.Pool, v.Detail = &l.catalog.pools[d.offer], ""
-		v.Limit, v.Left = "", Money{}
-	}
-}
-
-func kindOf(o *Order) (Kind, Reason) {
-	if o.Ask != "" {
-		return Ask, o.Ask
-	}
-	return Burst, ReasonCheapest
-}
-
 // add gets one more machine, or gang of machines, for a demand: in the batch's
-// open order, in a new one, or in a question. It reports whether it did, and
-// else has put the reason into the verdict.
-func (l *look) add(o *opening, v *Verdict) bool {
-	b := o.batch
-	if d := b.plain; d != nil && !b.asking && d.order.Count < d.most && l.grow(d, o, v) {
+// open order, in a question asked already, or in a new order. It reports
+// whether it did, and else has put the reason into the verdict.
+func (l *look) add(b *batch, o *opening, v *Verdict) bool {
+	if d := b.plain; d != nil && !b.asking && l.grow(d, o, v) {
 		l.join(d, o, v)
 		return true
 	}
-	if d := l.asksFor(o); d != nil {
-		if d.free > 0 || d.order.Count < d.most && l.grow(d, o, v) {
-			l.join(d, o, v)
-			return true
-		}
+	if d := b.asksFor(o); d != nil && (d.free > 0 || l.grow(d, o, v)) {
+		l.join(d, o, v)
+		return true
 	}
-	return l.begin(o, v)
-}
-
-// asksFor returns the batch's question of a demand's own user.
-func (l *look) asksFor(o *opening) *draft {
-	for _, d := range o.batch.asks {
-		if d.order.Requester == o.demand.User && d.payer == o.payer {
-			return d
-		}
-	}
-	return nil
+	return l.begin(b, o, v)
 }
 
 // grow adds a machine to a draft if limits and budgets allow it.
 func (l *look) grow(d *draft, o *opening, v *Verdict) bool {
-	more := 1
-	if o.batch.nodes > 1 {
-		return false // a gang is a rental of its own
-	}
-	hold, err := holdOf(d.order, d.order.Count+more)
-	if err != nil {
+	if d.order.Gang > 1 || d.order.Count >= d.most {
 		return false
 	}
-	if !l.affords(d, o, more, hold, v) {
+	hold, err := d.hold(d.order.Count + 1)
+	if err != nil || !l.affords(d, o.terms, 1, hold, v) {
 		return false
 	}
-	l.commit(d, more, hold)
+	l.commit(d, 1, hold)
 	return true
 }
 
+// hold is the worst case of the draft with so many machines.
+func (d *draft) hold(machines int) (Money, error) {
+	return d.order.MaxRate.Cost(billed(d.order.Life, d.order.Offer.Step, d.order.Offer.Minimum), machines, RoundUp)
+}
+
 // affords checks the machine limit and the budgets for a draft that grows.
-func (l *look) affords(d *draft, o *opening, more int, hold Money, v *Verdict) bool {
-	p, t := d.payer, o.terms
+func (l *look) affords(d *draft, t *Terms, more int, hold Money, v *Verdict) bool {
+	p := d.payer
 	used := l.live[p.project]
 	if d.order.Ask != "" {
 		used += l.asked[p.project]
 	}
-	v.Kind, v.Why, v.Pool, v.Cost = Wait, ReasonMost, &l.catalog.pools[d.offer], hold
-	v.Limit, v.Left, v.Detail = "", Money{}, ""
 	if used+more > t.Most {
+		l.refuse(d, ReasonMost, hold, v)
 		v.Detail = fmt.Sprintf("%s has %d of at most %d machines", p.project, used, t.Most)
 		return false
 	}
@@ -206,19 +68,26 @@ func (l *look) affords(d *draft, o *opening, more int, hold Money, v *Verdict) b
 	if short == nil {
 		return true
 	}
-	v.Why, v.Limit, v.Left = ReasonNoBudget, short.account, short.money()
+	l.refuse(d, ReasonNoBudget, hold, v)
+	v.Limit, v.Left = short.account, short.money()
 	return false
+}
+
+func (l *look) refuse(d *draft, why Reason, hold Money, v *Verdict) {
+	v.Kind, v.Why, v.Pool, v.Cost = Wait, why, &l.catalog.pools[d.offer], hold
+	v.Limit, v.Left, v.Detail = "", Money{}, ""
 }
 
 // commit adds machines to a draft and takes their money and stock; a question
 // takes neither.
 func (l *look) commit(d *draft, more int, hold Money) {
+	extra := hold.Micro - d.order.Hold.Micro
 	if d.order.Ask == "" {
-		d.payer.spend(hold.Micro - d.order.Hold.Micro)
+		d.payer.spend(extra)
 		l.live[d.payer.project] += more
 		l.catalog.use(d.offer, more)
 	} else {
-		d.payer.ask(hold.Micro - d.order.Hold.Micro)
+		d.payer.ask(extra)
 		l.asked[d.payer.project] += more
 	}
 	d.order.Count += more
@@ -230,52 +99,61 @@ func (l *look) commit(d *draft, more int, hold Money) {
 	d.free += more * d.each
 }
 
-// holdOf is the worst case of an order with so many machines.
-func holdOf(o *Order, machines int) (Money, error) {
-	return o.MaxRate.Cost(billed(o.Life, o.Offer.Step, o.Offer.Minimum), machines, RoundUp)
+// begin starts an order for a demand, as a question where policy wants one.
+func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
+	if b.stuck != nil {
+		l.repeat(b, o, v)
+		return false
+	}
+	p, ok := l.choose(b, o.terms, b.left)
+	if !ok {
+		b.stuck = l.explain(b, o.terms)
+		l.repeat(b, o, v)
+		return false
+	}
+	d := l.draft(b, o, p)
+	b.asking = b.asking || l.asksAbove(b, &d, o.terms)
+	if b.asking {
+		d.order.Ask = ReasonAskAbove
+	}
+	if (!b.broke || b.asking) && l.start(b, &d, o, v) {
+		return true
+	}
+	if !b.asking && (b.broke || v.Why == ReasonNoBudget) && (l.smaller(b, &d, o, v) || l.question(b, &d, o, v)) {
+		return true
+	}
+	if b.left > o.left {
+		b.stuck = new(Verdict)
+		*b.stuck = *v
+	}
+	return false
 }
 
-// begin starts an order for a demand, as a question where policy wants one.
-func (l *look) begin(o *opening, v *Verdict) bool {
-	b, t := o.batch, o.terms
-	if b.stuck != nil {
-		b.stuck.copyTo(v)
-		if short := o.payer.short(v.Cost.Micro); v.Limit != "" && short != nil {
-			v.Limit, v.Left = short.account, short.money()
-		}
-		return false
+// repeat gives a demand the verdict that stops its batch, with what is left of
+// the budget by now.
+func (l *look) repeat(b *batch, o *opening, v *Verdict) {
+	w := b.stuck
+	v.Kind, v.Why, v.Until, v.Pool = w.Kind, w.Why, w.Until, w.Pool
+	v.Cost, v.Left, v.Limit, v.Detail = w.Cost, w.Left, w.Limit, w.Detail
+	if w.Limit == "" {
+		return
 	}
-	p, ok := l.choose(b, t, b.left)
-	if !ok {
-		b.stuck = l.explain(b, t)
-		b.stuck.copyTo(v)
-		return false
+	if short := o.payer.short(w.Cost.Micro); short != nil {
+		v.Limit, v.Left = short.account, short.money()
 	}
-	d := l.draft(o, p)
-	l.askAbove(d, o)
-	if (!b.broke || d.order.Ask != "") && l.start(d, o, v) {
-		return l.keep(d, o, v)
-	}
-	if d.order.Ask == "" && (b.broke || v.Why == ReasonNoBudget) {
-		if l.smaller(d, o, v) || l.question(d, o, v) {
-			return true
-		}
-	}
-	b.stuck = new(Verdict)
-	*b.stuck = *v
-	return false
 }
 
 // smaller tries the cheapest machine for one gang alone, where the machine that
 // is cheapest for the whole batch is over budget.
-func (l *look) smaller(d *draft, o *opening, v *Verdict) bool {
-	b := o.batch
+func (l *look) smaller(b *batch, d *draft, o *opening, v *Verdict) bool {
 	if b.broke {
 		return false
 	}
-	if p, ok := l.choose(b, o.terms, 1); ok && p.offer != d.offer {
-		if e := l.draft(o, p); l.start(e, o, v) {
-			return l.keep(e, o, v)
+	if b.left > 1 && b.key.nodes == 1 {
+		if p, ok := l.choose(b, o.terms, 1); ok && p.offer != d.offer {
+			if e := l.draft(b, o, p); l.start(b, &e, o, v) {
+				return true
+			}
 		}
 	}
 	b.broke = true
@@ -283,81 +161,96 @@ func (l *look) smaller(d *draft, o *opening, v *Verdict) bool {
 }
 
 // question puts a draft that is over budget to a person, if policy has one.
-func (l *look) question(d *draft, o *opening, v *Verdict) bool {
+func (l *look) question(b *batch, d *draft, o *opening, v *Verdict) bool {
 	if o.terms.Ask {
 		d.order.Ask = ReasonOverBudget
 	}
-	return l.start(d, o, v) && l.keep(d, o, v)
+	return l.start(b, d, o, v)
 }
 
-// askAbove turns a draft into a question if its whole batch may cost more than
-// policy lets through without one.
-func (l *look) askAbove(d *draft, o *opening) {
-	b, t := o.batch, o.terms
+// asksAbove reports whether the whole batch may cost more than policy lets
+// through without a person. It does not look at budgets: more money must never
+// turn a purchase into a question.
+func (l *look) asksAbove(b *batch, d *draft, t *Terms) bool {
 	if t.AskAbove.Micro <= 0 {
-		return
-	}
-	size := max(b.nodes, t.Least)
-	if b.nodes == 1 {
-		size = max(size, min(ceilDiv(max(b.left, 1), d.each), d.most, t.Most))
-	}
-	hold, err := holdOf(d.order, size)
-	if c, cmpErr := hold.Cmp(t.AskAbove); err != nil || cmpErr != nil || c > 0 {
-		b.asking = true
-	}
-	if b.asking {
-		d.order.Ask = ReasonAskAbove
-	}
-}
-
-// start takes the first machines of a draft.
-func (l *look) start(d *draft, o *opening, v *Verdict) bool {
-	size := max(o.batch.nodes, o.terms.Least, 1)
-	hold, err := holdOf(d.order, size)
-	if err != nil {
-		v.Kind, v.Why, v.Detail = Never, ReasonTooDear, err.Error()
 		return false
 	}
-	if !l.affords(d, o, size, hold, v) {
+	size := b.least(t)
+	if b.key.nodes == 1 {
+		size = max(size, min(ceilDiv(max(b.left, 1), d.each), d.most, t.Most))
+	}
+	hold, err := d.hold(size)
+	if err != nil {
+		return true
+	}
+	c, err := hold.Cmp(t.AskAbove)
+	return err != nil || c > 0
+}
+
+// least is how many machines an order of the batch begins with.
+func (b *batch) least(t *Terms) int { return max(int(b.key.nodes), t.Least, 1) }
+
+// start takes the first machines of a draft, makes it the batch's open one and
+// joins the demand to it.
+func (l *look) start(b *batch, d *draft, o *opening, v *Verdict) bool {
+	size := b.least(o.terms)
+	hold, err := d.hold(size)
+	if err != nil {
+		l.refuse(d, ReasonTooDear, Money{}, v)
+		v.Kind, v.Detail = Never, err.Error()
+		return false
+	}
+	if !l.affords(d, o.terms, size, hold, v) {
 		return false
 	}
 	if d.order.Ask != "" && d.payer.short(hold.Micro) != nil {
 		d.order.Ask = ReasonOverBudget
 	}
-	l.commit(d, size, hold)
-	return true
-}
-
-// keep makes a started draft the batch's open one and joins the demand to it.
-func (l *look) keep(d *draft, o *opening, v *Verdict) bool {
-	d.index = len(l.drafts)
-	l.drafts = append(l.drafts, d)
-	b := o.batch
+	keep := new(draft)
+	*keep = *d
+	keep.index = len(l.drafts)
+	l.complete(keep, o)
+	l.drafts = append(l.drafts, keep)
+	l.commit(keep, size, hold)
 	switch {
-	case b.nodes > 1: // one gang, one rental
-	case d.order.Ask == "":
-		b.plain = d
+	case b.key.nodes > 1: // one gang, one rental
+	case keep.order.Ask == "":
+		b.plain = keep
 	default:
-		b.asks = append(b.asks, d)
+		b.asks = append(b.asks, keep)
 	}
-	l.join(d, o, v)
+	l.join(keep, o, v)
 	return true
 }
 
-func (l *look) draft(o *opening, p pick) *draft {
-	b, t, offer := o.batch, o.terms, l.catalog.offers[p.offer]
-	order := &Order{
-		Cluster: l.verdicts[o.verdict].Cluster, Account: o.payer.full, Requester: o.demand.User, Class: t.Class,
-		Origin: o.demand.Partition, Gang: b.nodes, Offer: *offer, MaxRate: ceiling(offer, t),
-		Life: lifeOf(t, b.limit, offer.Boot), Idle: t.Idle, AskFor: t.AskFor,
-	}
-	return &draft{order: order, payer: o.payer, offer: p.offer, each: p.each, most: p.most}
+// draft begins an order on a chosen offer, with what its price depends on.
+func (l *look) draft(b *batch, o *opening, p pick) draft {
+	offer := l.catalog.offers[p.offer]
+	d := draft{payer: o.payer, offer: p.offer, each: p.each, most: p.most}
+	d.order.Gang = int(b.key.nodes)
+	d.order.MaxRate = ceiling(offer, o.terms)
+	d.order.Life = lifeOf(o.terms, b.limit, offer.Boot)
+	d.order.Offer.Step, d.order.Offer.Minimum = offer.Step, offer.Minimum
+	return d
+}
+
+// complete fills in the rest of an order that is made.
+func (l *look) complete(d *draft, o *opening) {
+	r, t := &d.order, o.terms
+	r.Cluster, r.Account, r.Requester = l.verdicts[o.verdict].Cluster, o.payer.full, o.demand.User
+	r.Class, r.Origin = t.Class, o.demand.Partition
+	r.Offer = *l.catalog.offers[d.offer]
+	r.Idle, r.AskFor = t.Idle, t.AskFor
 }
 
 // closeOrders gives verdicts the final worst case of the orders they lead to.
 func (l *look) closeOrders() {
+	if len(l.drafts) == 0 {
+		return
+	}
+	l.orders = make([]Order, 0, len(l.drafts))
 	for _, d := range l.drafts {
-		l.orders = append(l.orders, *d.order)
+		l.orders = append(l.orders, d.order)
 	}
 	for i := range l.open {
 		if v := &l.verdicts[l.open[i].verdict]; v.Order > 0 {

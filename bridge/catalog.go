@@ -7,36 +7,32 @@ import (
 	"time"
 )
 
-// SpotHeadroomPM is the ceiling of a spot machine in per mille of today's rate,
-// where policy sets no ceiling of its own: moving prices may rise by a quarter
-// before the machine is no longer wanted, and the hold covers that.
-const SpotHeadroomPM = 1250
-
 // catalog is all offers of a snapshot, in one order that does not depend on the
-// order they came in: by rate, then by pool.
+// order they came in: by rate, then by pool. It is kept while nothing in it
+// changes but times.
 type catalog struct {
-	now      time.Time
-	offers   []*Offer
-	pools    []Pool // copies, for verdicts to point to
-	down     []time.Time
-	stock    []int // left after the orders of this plan; negative: unknown
-	taken    []bool
-	boot     time.Duration // median
-	hardware []hardware
-	hw       []int32 // of each offer
-	fits     map[int32][]int32
-	views    map[viewKey]*view
+	version uint64
+	offers  []*Offer
+	pools   []Pool // copies, for verdicts to point to
+	state   []offerState
+	boot    time.Duration // median
+	views   map[viewKey]*view
+	sold    uint64 // hash of the set of offers that this plan sold out
+	moved   uint64 // hash of all stock that this plan took
 }
 
-// hardware is what offers of one type have in common, whatever their zone,
-// market and rate: a shape is fitted to it once.
-type hardware struct {
-	shape    *Shape
-	features []string
+// offerState is what is known of one offer apart from its cloud's own words.
+type offerState struct {
+	hw    int32
+	fresh bool
+	down  time.Time // zero: not down
+	stock int       // left after the orders of this plan; negative: unknown
+	taken bool      // by this plan
 }
 
-func newCatalog(s *Snapshot) *catalog {
-	c := &catalog{now: s.Now, fits: map[int32][]int32{}, views: map[viewKey]*view{}}
+// takeOffers makes the catalog of a snapshot, or finds that the last one holds.
+func (d *Decider) takeOffers(s *Snapshot) *catalog {
+	c := &catalog{views: map[viewKey]*view{}, offers: make([]*Offer, 0, len(s.Offers))}
 	for i := range s.Offers {
 		c.offers = append(c.offers, &s.Offers[i])
 	}
@@ -50,17 +46,30 @@ func newCatalog(s *Snapshot) *catalog {
 	boots := make([]time.Duration, 0, len(c.offers))
 	for _, o := range c.offers {
 		c.pools = append(c.pools, o.Pool)
-		c.down = append(c.down, down[o.Pool])
-		c.stock = append(c.stock, o.Available)
-		c.taken = append(c.taken, false)
-		c.hw = append(c.hw, c.hardwareOf(o))
+		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down[o.Pool], stock: o.Available})
 		boots = append(boots, o.Boot)
 	}
 	if len(boots) > 0 {
 		slices.Sort(boots)
 		c.boot = boots[len(boots)/2]
 	}
+	if last := d.catalog; last != nil && c.same(last) {
+		c.version, c.views = last.version, last.views
+	} else {
+		d.versions++
+		c.version = d.versions
+	}
+	d.catalog = c
 	return c
+}
+
+// same reports whether two catalogs lead to the same purchases.
+func (c *catalog) same(o *catalog) bool {
+	return slices.EqualFunc(c.offers, o.offers, func(a, b *Offer) bool {
+		return a.Pool == b.Pool && a.Rate == b.Rate && a.Boot == b.Boot && a.Step == b.Step && a.Minimum == b.Minimum
+	}) && slices.EqualFunc(c.state, o.state, func(a, b offerState) bool {
+		return a.hw == b.hw && a.fresh == b.fresh && a.down.Equal(b.down)
+	})
 }
 
 func compareOffers(a, b *Offer) int {
@@ -80,48 +89,26 @@ func comparePools(a, b *Pool) int {
 	)
 }
 
-func (c *catalog) hardwareOf(o *Offer) int32 {
-	for i := range c.hardware {
-		h := &c.hardware[i]
-		if equalShape(h.shape, &o.Shape) && slices.Equal(h.features, o.Features) {
-			return int32(i)
-		}
-	}
-	c.hardware = append(c.hardware, hardware{&o.Shape, o.Features})
-	return int32(len(c.hardware) - 1)
-}
-
-// each returns, for every hardware, how many nodes of the shape one machine
-// holds; zero where it holds none. n is the shape's number in the table.
-func (c *catalog) each(n int32, s *Shape) []int32 {
-	if known, ok := c.fits[n]; ok {
-		return known
-	}
-	each := make([]int32, len(c.hardware))
-	for i := range c.hardware {
-		o := Offer{Shape: *c.hardware[i].shape, Features: c.hardware[i].features}
-		if o.Holds(s) {
-			each[i] = int32(min(slots(&o.Shape, s), 1<<30))
-		}
-	}
-	c.fits[n] = each
-	return each
-}
-
 // use takes machines out of an offer's stock.
 func (c *catalog) use(i, machines int) {
-	c.taken[i] = true
-	if c.stock[i] >= 0 {
-		c.stock[i] -= machines
+	st := &c.state[i]
+	st.taken = true
+	if st.stock < 0 {
+		return
+	}
+	st.stock -= machines
+	c.moved += mix(uint64(i)+1, uint64(machines))
+	if st.stock == 0 {
+		c.sold += mix(uint64(i)+1, 0)
 	}
 }
 
 // has reports how many machines of an offer may still be asked for.
 func (c *catalog) has(i int) int {
-	if c.stock[i] < 0 {
-		return 1 << 30
+	if n := c.state[i].stock; n >= 0 {
+		return n
 	}
-	return c.stock[i]
+	return 1 << 30
 }
 
 // marketRule narrows the markets policy allows for one demand.
@@ -204,36 +191,10 @@ func (c *catalog) bar(v *view, i int) Reason {
 		return ReasonTooDear
 	case o.Rate.Currency != v.currency:
 		return ReasonNoBudget
-	case !o.Fresh(c.now):
+	case !c.state[i].fresh:
 		return ReasonNoPrice
-	case c.down[i].After(c.now):
+	case !c.state[i].down.IsZero():
 		return ReasonPoolsDown
 	}
 	return ""
-}
-
-// ceiling is the rate the hold is computed with: what the machine costs today
-// on demand, the most it may come to cost on the spot market.
-func ceiling(o *Offer, t *Terms) Rate {
-	if o.Pool.Market != Spot {
-		return o.Rate
-	}
-	if t.MaxRate.Micro > 0 {
-		return t.MaxRate
-	}
-	hour, err := Rate{o.Rate.Micro, o.Rate.Currency}.Cost(SpotHeadroomPM*time.Hour/1000, 1, RoundUp)
-	if err != nil {
-		return o.Rate
-	}
-	return Rate{hour.Micro, hour.Currency}
-}
-
-// billed is what a cloud charges for a machine that lives d: at least the
-// minimum, in whole steps.
-func billed(d, step, minimum time.Duration) time.Duration {
-	d = max(d, minimum)
-	if step <= 0 {
-		return d
-	}
-	return (d + step - 1) / step * step
 }

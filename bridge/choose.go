@@ -1,9 +1,8 @@
 package bridge
 
 import (
-	"fmt"
+	"math"
 	"math/bits"
-	"slices"
 	"time"
 )
 
@@ -21,21 +20,36 @@ type pick struct {
 // demand is not taken for its name. Offers are compared by what the rental is
 // expected to cost: today's rate over its life, in the cloud's billing steps.
 func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
+	if gangs > 1 && b.key.nodes == 1 {
+		return l.search(b, t, gangs)
+	}
+	q, sold := &b.single, l.catalog.sold
+	if b.least(t) > 1 {
+		sold = l.catalog.moved
+	}
+	if q.view != b.view || q.version != l.catalog.version || q.sold != sold || q.limit != b.limit {
+		*q = quick{version: l.catalog.version, sold: sold, view: b.view, limit: b.limit}
+		q.pick, q.ok = l.search(b, t, 1)
+	}
+	p := q.pick
+	p.most = min(p.most, l.catalog.has(p.offer))
+	return p, q.ok
+}
+
+func (l *look) search(b *batch, t *Terms, gangs int) (pick, bool) {
 	var best pick
 	found := false
 	for i, market := range b.view.markets {
-		if found && (best.market(l) != Spot || market != OnDemand) {
+		if found && (l.catalog.offers[best.offer].Pool.Market != Spot || market != OnDemand) {
 			continue
 		}
 		p, ok := l.cheapest(b, t, b.view.lists[i], gangs)
-		if ok && (!found || p.cheaper(&best) || !best.cheaper(&p)) {
+		if ok && (!found || !best.cheaper(&p)) {
 			best, found = p, true
 		}
 	}
 	return best, found
 }
-
-func (p *pick) market(l *look) Market { return l.catalog.offers[p.offer].Pool.Market }
 
 // cheaper compares the cost of one gang; both are of one currency.
 func (p *pick) cheaper(o *pick) bool {
@@ -44,161 +58,70 @@ func (p *pick) cheaper(o *pick) bool {
 	return ah < bh || ah == bh && al < bl
 }
 
-// cheapest looks through offers in order of rate. For one machine the rate is
-// a lower bound of the cost, so it may stop early.
+// cheapest looks through offers in order of rate. One machine costs at least
+// its rate over the demand's own time, so for one the search may stop early.
 func (l *look) cheapest(b *batch, t *Terms, offers []int32, gangs int) (pick, bool) {
 	var best pick
-	found := false
-	single := b.nodes > 1 || gangs == 1
-	least := max(b.nodes, t.Least, 1)
+	found, stop := false, int64(math.MaxInt64)
+	least := b.least(t)
 	for _, i := range offers {
-		each := int(b.each[l.catalog.hw[i]])
-		if each == 0 {
+		if !b.fits.has(l.catalog.state[i].hw) {
 			continue
 		}
 		o := l.catalog.offers[i]
-		life := lifeOf(t, b.limit, o.Boot)
-		if single && found {
-			floor, err := o.Rate.Cost(life, least, RoundUp)
-			if err != nil || floor.Micro >= best.cost.Micro {
-				if o.Boot >= l.catalog.offers[best.offer].Boot || err != nil {
-					break
-				}
-			}
+		if o.Rate.Micro >= stop {
+			break
 		}
-		p, ok := l.price(b, t, int(i), each, gangs, life)
-		if ok && (!found || p.cheaper(&best)) {
-			best, found = p, true
+		p, ok := l.price(b, t, int(i), gangs)
+		if !ok || found && !p.cheaper(&best) {
+			continue
+		}
+		best, found = p, true
+		if gangs == 1 || b.key.nodes > 1 {
+			stop = dearest(p.cost, lifeOf(t, b.limit, 0), least)
 		}
 	}
 	return best, found
 }
 
+// dearest is a rate at which machines that live as long as given, or longer,
+// cost no less than cost.
+func dearest(cost Money, life time.Duration, machines int) int64 {
+	hi, lo := bits.Mul64(uint64(cost.Micro), uint64(time.Hour))
+	span := uint64(life) * uint64(machines)
+	if life <= 0 || hi >= span {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, span)
+	return int64(min(q+1, math.MaxInt64))
+}
+
 // price computes what gangs of a batch cost on one offer, as far as its stock
 // and the ceiling of one rental go.
-func (l *look) price(b *batch, t *Terms, i, each, gangs int, life time.Duration) (pick, bool) {
+func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 	o := l.catalog.offers[i]
-	least := max(b.nodes, t.Least, 1)
-	p := pick{offer: i, each: each, most: l.catalog.has(i)}
+	least := b.least(t)
+	p := pick{offer: i, each: 1, most: l.catalog.has(i), gangs: 1}
 	if p.most < least {
 		return p, false
 	}
-	time := billed(life, o.Step, o.Minimum)
+	paid := billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum)
 	if t.MaxCost.Micro > 0 {
-		one, err := ceiling(o, t).Cost(time, 1, RoundUp)
+		one, err := ceiling(o, t).Cost(paid, 1, RoundUp)
 		if err != nil || one.Currency != t.MaxCost.Currency || one.Micro <= 0 {
 			return p, false
 		}
-		p.most = min(p.most, int(t.MaxCost.Micro/one.Micro))
-		if p.most < least {
+		if p.most = min(p.most, int(t.MaxCost.Micro/one.Micro)); p.most < least {
 			return p, false
 		}
 	}
 	machines := least
-	p.gangs = 1
-	if b.nodes == 1 {
-		machines = min(max(ceilDiv(gangs, each), least), p.most)
-		p.gangs = min(gangs, machines*each)
+	if b.key.nodes == 1 {
+		p.each = slots(&o.Shape, b.shape)
+		machines = min(max(ceilDiv(gangs, p.each), least), p.most)
+		p.gangs = min(gangs, machines*p.each)
 	}
 	var err error
-	p.cost, err = o.Rate.Cost(time, machines, RoundUp)
+	p.cost, err = o.Rate.Cost(paid, machines, RoundUp)
 	return p, err == nil
-}
-
-// explain says why nothing can be bought for a batch: of all causes the one
-// that is nearest to a purchase.
-func (l *look) explain(b *batch, t *Terms) *Verdict {
-	best, at := -1, -1
-	var why Reason
-	var until time.Time
-	for i := range l.catalog.offers {
-		if b.each[l.catalog.hw[i]] == 0 {
-			continue
-		}
-		r := l.bars(b, t, i)
-		if r == ReasonPoolsDown && (until.IsZero() || l.catalog.down[i].Before(until)) {
-			until = l.catalog.down[i]
-		}
-		if n := slices.Index(nearness, r); n > best {
-			best, at, why = n, i, r
-		}
-	}
-	if at < 0 {
-		return l.explainMisfit(b, t)
-	}
-	v := &Verdict{Kind: Wait, Why: why, Pool: &l.catalog.pools[at]}
-	o := l.catalog.offers[at]
-	size := max(b.nodes, t.Least, 1)
-	v.Cost, _ = ceiling(o, t).Cost(billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum), size, RoundUp)
-	switch why {
-	case ReasonPoolsDown:
-		v.Until = until
-	case ReasonAhead:
-		v.Detail = "the last machines in stock go to jobs ahead of it"
-	case ReasonNoPrice:
-		v.Detail = "the latest price is of " + o.SampledAt.UTC().Format(time.RFC3339)
-	case ReasonNoBudget:
-		v.Detail = fmt.Sprintf("the offer is in %s, the budget in %s", o.Rate.Currency, b.view.currency)
-	case ReasonTooDear:
-		v.Kind, v.Detail = Never, tooDear(o, t)
-	case ReasonNotRestartable:
-		v.Kind = Never
-	case ReasonNoOffer:
-		v.Kind, v.Detail = Never, "what would fit is in no cloud, region or market that policy allows"
-	}
-	return v
-}
-
-// nearness orders causes from the furthest from a purchase to the nearest.
-var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonTooDear, ReasonNoBudget, ReasonNoPrice, ReasonPoolsDown, ReasonAhead}
-
-// bars returns why an offer that fits was not bought.
-func (l *look) bars(b *batch, t *Terms, i int) Reason {
-	if r := b.view.barred[i]; r != "" {
-		return r
-	}
-	if l.catalog.has(i) >= max(b.nodes, t.Least, 1) {
-		return ReasonTooDear
-	}
-	if l.catalog.taken[i] {
-		return ReasonAhead
-	}
-	return ReasonPoolsDown
-}
-
-func tooDear(o *Offer, t *Terms) string {
-	if t.MaxRate.Micro > 0 && t.MaxRate.Currency != o.Rate.Currency {
-		return fmt.Sprintf("the price ceiling is in %s, the offer in %s", t.MaxRate.Currency, o.Rate.Currency)
-	}
-	if t.MaxRate.Micro > 0 && o.Rate.Micro > t.MaxRate.Micro {
-		return fmt.Sprintf("%s an hour, the ceiling is %s", Money(o.Rate), Money(t.MaxRate))
-	}
-	return fmt.Sprintf("the ceiling of one rental is %s", t.MaxCost)
-}
-
-// explainMisfit names the dimension in which the nearest allowed offer is too
-// small.
-func (l *look) explainMisfit(b *batch, t *Terms) *Verdict {
-	v := &Verdict{Kind: Never, Why: ReasonNoOffer, Detail: "no cloud offers anything"}
-	fewest := -1
-	for i, o := range l.catalog.offers {
-		if !poolAllowed(&o.Pool, t, b.view.rule) {
-			continue
-		}
-		lacks := o.lacks(b.shape)
-		if fewest < 0 || len(lacks) < fewest {
-			fewest = len(lacks)
-			v.Pool, v.Detail = &l.catalog.pools[i], "the nearest offer lacks "+joinWords(lacks)
-		}
-	}
-	if fewest < 0 && len(l.catalog.offers) > 0 {
-		v.Detail = "no cloud, region or market that policy allows offers anything"
-	}
-	return v
-}
-
-// copyTo gives a demand the verdict of its batch.
-func (v *Verdict) copyTo(to *Verdict) {
-	to.Kind, to.Why, to.Until, to.Pool = v.Kind, v.Why, v.Until, v.Pool
-	to.Cost, to.Left, to.Limit, to.Detail = v.Cost, v.Left, v.Limit, v.Detail
 }

@@ -1,36 +1,45 @@
 package bridge
 
 import (
-	"cmp"
 	"slices"
 	"strings"
-	"time"
 )
-
-// LifeMargin is what a rental lives longer than boot and the job's own limit:
-// the job starts a little after admission and ends a little after its limit.
-const LifeMargin = 10 * time.Minute
-
-// LongestLife holds where policy sets none.
-const LongestLife = 24 * time.Hour
 
 // Decide says what one look at the world asks for. It is a pure function: the
 // same snapshot gives the same plan, in whatever order its parts are listed.
 func Decide(s *Snapshot, p Policy) Plan { return NewDecider(p).Decide(s) }
 
 // Decider decides again and again, and remembers between two looks what did
-// not change. Its plans are those of Decide.
+// not change. Its plans are those of Decide. It keeps the snapshot of its last
+// look, which must not change, and serves one caller at a time.
 type Decider struct {
-	policy Policy
-	shapes shapeTable
+	policy   Policy
+	names    nameTable
+	shapes   shapeTable
+	terms    termsTable
+	payers   payerTable
+	batches  batchTable
+	hardware hardwareTable
+	catalog  *catalog
+	versions uint64 // of catalogs so far
+	last     map[string]*remembered
+	open     []opening // memory to write into
 }
 
 // NewDecider returns a Decider for one policy; a changed policy needs a new one.
-func NewDecider(p Policy) *Decider { return &Decider{policy: p} }
+func NewDecider(p Policy) *Decider {
+	return &Decider{
+		policy: p, names: nameTable{}, last: map[string]*remembered{},
+		payers: payerTable{byUser: map[payerKey]int32{}, projects: nameTable{}},
+	}
+}
 
-// Decide returns the plan for a snapshot.
+// Decide returns the plan for a snapshot: it judges every demand, buys in the
+// scheduler's order for those that no gate stops, and gives back what is no
+// longer needed.
 func (d *Decider) Decide(s *Snapshot) Plan {
-	l := newLook(s, d)
+	d.forget(s)
+	l := d.look(s)
 	for _, q := range l.queues {
 		l.judge(q)
 	}
@@ -38,27 +47,39 @@ func (d *Decider) Decide(s *Snapshot) Plan {
 		l.serve(&l.open[i])
 	}
 	l.closeOrders()
+	d.open = l.open
 	return Plan{
 		Now: s.Now, Verdicts: l.verdicts, Route: l.routes, Rent: l.orders,
 		Withdraw: withdrawals(s), Return: Returns(s, l.needed),
 	}
 }
 
+// forget drops memories that no longer hold, and all of them when the greater
+// part is of jobs that are gone.
+func (d *Decider) forget(s *Snapshot) {
+	demands := 0
+	for i := range s.Queues {
+		demands += len(s.Queues[i].Demands)
+	}
+	const spare = 10_000
+	if most := 4*demands + spare; len(d.batches.list) > most || len(d.shapes.shapes) > most || len(d.terms.byPointer) > most || len(d.payers.list) > most || len(d.hardware.list) > 4*len(s.Offers)+spare {
+		*d = *NewDecider(d.policy)
+	}
+	if !d.payers.fillPurses(s.Budgets) {
+		clear(d.last)
+	}
+}
+
 // look is one decision being made.
 type look struct {
+	*Decider
 	s       *Snapshot
-	policy  Policy
-	shapes  *shapeTable
-	terms   termsTable
-	catalog *catalog
-	purses  *purses
 	queues  []*Queue
 	rented  map[string]map[string]bool // node names of rentals, by cluster
 	answers map[JobID][]*Answer
 	live    map[Account]int // machines of each project
 	asked   map[Account]int // machines of each project in this plan's questions
 
-	batches  map[batchKey]*batch
 	open     []opening
 	verdicts []Verdict
 	routes   []Route
@@ -67,12 +88,13 @@ type look struct {
 	needed   map[RentalID]bool // rentals a pending demand is served by
 }
 
-func newLook(s *Snapshot, d *Decider) *look {
+func (d *Decider) look(s *Snapshot) *look {
+	d.takeOffers(s)
+	d.batches.cycle++
 	l := &look{
-		s: s, policy: d.policy, shapes: &d.shapes, catalog: newCatalog(s), purses: newPurses(s.Budgets),
+		Decider: d, s: s, open: d.open[:0],
 		rented: map[string]map[string]bool{}, answers: map[JobID][]*Answer{},
-		live: map[Account]int{}, asked: map[Account]int{},
-		batches: map[batchKey]*batch{}, needed: map[RentalID]bool{},
+		live: map[Account]int{}, asked: map[Account]int{}, needed: map[RentalID]bool{},
 	}
 	total := 0
 	for i := range s.Queues {
@@ -101,32 +123,4 @@ func newLook(s *Snapshot, d *Decider) *look {
 		}
 	}
 	return l
-}
-
-// inOrder returns the demands as the scheduler orders them: priority, then
-// time of submission, then id.
-func inOrder(demands []Demand) []*Demand {
-	out := make([]*Demand, len(demands))
-	for i := range demands {
-		out[i] = &demands[i]
-	}
-	slices.SortFunc(out, compareDemands)
-	return out
-}
-
-func compareDemands(a, b *Demand) int {
-	if a.Priority != b.Priority {
-		return cmp.Compare(b.Priority, a.Priority)
-	}
-	if c := a.Submitted.Compare(b.Submitted); c != 0 {
-		return c
-	}
-	return compareJobs(a.Job, b.Job)
-}
-
-// compareJobs orders ids as numbers where they are numbers: 99 before 100.
-func compareJobs(a, b JobID) int {
-	x, y := baseOf(a), baseOf(b)
-	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(string(x), string(y)),
-		cmp.Compare(len(a), len(b)), strings.Compare(string(a), string(b)))
 }

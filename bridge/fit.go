@@ -60,8 +60,7 @@ func (p *place) holds(want *Shape) bool {
 	if want.Exclusive && !untouched(p.has, &p.free) {
 		return false
 	}
-	o := Offer{Shape: p.free, Features: p.features}
-	return o.Holds(want)
+	return satisfies(&p.free, p.features, want)
 }
 
 func untouched(has, free *Shape) bool {

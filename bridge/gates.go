@@ -3,32 +3,24 @@ package bridge
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
 // cluster is one queue being judged.
 type cluster struct {
-	q       *Queue
-	facts   Facts
-	local   []*localNode
-	rooms   []*room // of rentals that serve, by id
-	listed  map[JobID][]*room
-	full    map[fullKey]bool // shapes for which no local node has room any more
-	already map[*Demand]served
+	q        *Queue
+	facts    Facts
+	reclaims map[JobID]int
+	local    []*localNode
+	full     map[fullKey]bool  // shapes for which no local node has room any more
+	rooms    []*room           // of rentals that serve, by id
+	listed   map[JobID][]*room // by the jobs they were made for
+	already  map[*Demand]served
 }
 
 type fullKey struct {
 	shape     int32
 	partition string
-}
-
-// served is how much of a demand rentals that list it can take.
-type served struct {
-	gangs  int
-	first  *room
-	asked  int // of them, by rentals that wait for an answer
-	asking *room
 }
 
 // judge gives every demand of a queue its verdict, or opens it for buying.
@@ -39,7 +31,7 @@ type served struct {
 //	policy does not let it out (terms)                       never
 //	a rental made for it boots, runs or waits for an answer  burst, or ask
 //	a person said no, or nobody answered, not long ago       wait
-//	an idle rented machine of its project fits               burst, by a route
+//	a rented machine of its project has room                 burst, by a route
 //	a local node with room fits                              wait
 //	its waiting time is not over                             wait
 //	it starts locally before a machine could boot            wait
@@ -47,135 +39,71 @@ type served struct {
 //	new money is frozen, or the breaker is open              wait
 //	nobody on its account's path has a budget                wait
 //
-// What passes is offered machines in the same order, see serve.
+// What passes is offered machines in the same order, see serve. A demand of
+// several gangs may be stopped by a gate for a part of them only; the rest goes
+// on to the next.
 func (l *look) judge(q *Queue) {
+	rented := l.rented[q.Cluster]
+	c := &cluster{q: q, facts: factsOf(q, l.s.Now, rented), reclaims: l.s.Reclaims[q.Cluster], full: map[fullKey]bool{}}
 	if l.s.Stale(q) {
 		l.waitAll(q)
 		return
 	}
-	rented := l.rented[q.Cluster]
-	c := &cluster{q: q, facts: factsOf(q, l.s.Now, rented), local: localNodes(q, rented), full: map[fullKey]bool{}}
-	demands := inOrder(q.Demands)
-	l.occupy(c, demands)
-	for _, d := range demands {
-		l.verdicts = append(l.verdicts, Verdict{Cluster: q.Cluster, Job: d.Job})
-		l.gate(c, d, &l.verdicts[len(l.verdicts)-1])
+	entries, order := l.prepare(c)
+	c.local = localNodes(q, rented)
+	l.occupy(c, entries, order)
+	for _, at := range order {
+		e := &entries[at]
+		l.verdicts = append(l.verdicts, Verdict{Cluster: q.Cluster, Job: e.demand.Job, Kind: e.kind, Why: e.why})
+		l.gate(c, e, &l.verdicts[len(l.verdicts)-1])
 	}
 }
 
+// waitAll lets everything in a queue that is seen badly wait.
 func (l *look) waitAll(q *Queue) {
-	for _, d := range inOrder(q.Demands) {
-		l.verdicts = append(l.verdicts, Verdict{
-			Cluster: q.Cluster, Job: d.Job, Kind: Wait, Why: ReasonStale,
-			Detail: "the queue was last seen whole at " + q.ObservedAt.UTC().Format(time.RFC3339),
-		})
+	order := make([]*Demand, 0, len(q.Demands))
+	for i := range q.Demands {
+		order = append(order, &q.Demands[i])
 	}
-}
-
-// occupy computes the room of the cluster's rentals and fills it with the
-// pending demands they were made for, so that it is counted once.
-func (l *look) occupy(c *cluster, demands []*Demand) {
-	nodes := make(map[string]*Node, len(c.q.Nodes))
-	for i := range c.q.Nodes {
-		nodes[c.q.Nodes[i].Name] = &c.q.Nodes[i]
+	slices.SortFunc(order, compareDemands)
+	detail := "the queue was last seen whole at " + q.ObservedAt.UTC().Format(time.RFC3339)
+	for _, d := range order {
+		l.verdicts = append(l.verdicts, Verdict{Cluster: q.Cluster, Job: d.Job, Kind: Wait, Why: ReasonStale, Detail: detail})
 	}
-	c.listed = map[JobID][]*room{}
-	for i := range l.s.Rentals {
-		r := &l.s.Rentals[i]
-		if r.Cluster == c.q.Cluster && serves(r.State) {
-			c.rooms = append(c.rooms, roomOf(r, c.q, nodes))
-		}
-	}
-	slices.SortFunc(c.rooms, func(a, b *room) int {
-		return strings.Compare(string(a.rental.ID), string(b.rental.ID))
-	})
-	for _, m := range c.rooms {
-		for _, j := range m.rental.Jobs {
-			c.listed[j] = append(c.listed[j], m)
-		}
-	}
-	if len(c.listed) == 0 {
-		return
-	}
-	c.already = map[*Demand]served{}
-	for _, d := range demands {
-		if rooms := c.roomsFor(d); len(rooms) > 0 && wanted(d) {
-			c.already[d] = l.settleIn(d, rooms)
-		}
-	}
-}
-
-func (c *cluster) roomsFor(d *Demand) []*room {
-	rooms := c.listed[d.Job]
-	if base := baseOf(d.Job); base != d.Job {
-		rooms = append(slices.Clone(rooms), c.listed[base]...)
-	}
-	return rooms
-}
-
-// wanted reports whether a demand still needs what was rented for it.
-func wanted(d *Demand) bool {
-	switch d.Standing {
-	case StandingHelps, StandingBehind, StandingSoon, StandingHasNode:
-		return true
-	case StandingDoubtful, StandingPolicy, StandingUser, StandingConfig, StandingUnplaceable, StandingWorkflow:
-		return false
-	}
-	return false
-}
-
-// settleIn puts as many gangs of a demand as fit into the rentals made for it.
-func (l *look) settleIn(d *Demand, rooms []*room) served {
-	var out served
-	for _, m := range rooms {
-		for out.gangs+out.asked < max(d.Count, 1) && takeGang(m.places, &d.Shape, max(d.Nodes, 1)) {
-			m.vacant = false
-			if m.rental.State == StateWaiting {
-				out.asked++
-				out.asking = m
-				continue
-			}
-			out.gangs++
-			if out.first == nil {
-				out.first = m
-			}
-			l.needed[m.rental.ID] = true
-		}
-	}
-	return out
 }
 
 // gate runs one demand through the gates of judge.
-func (l *look) gate(c *cluster, d *Demand, v *Verdict) {
-	if kind, why := byStanding(d); kind != "" {
-		v.Kind, v.Why, v.Detail = kind, why, d.Hurdle
-		if v.Detail == "" {
-			v.Detail = d.Word
+func (l *look) gate(c *cluster, e *entry, v *Verdict) {
+	if e.terms == nil {
+		if v.Detail = e.demand.Hurdle; v.Detail == "" {
+			v.Detail = e.demand.Word
 		}
 		return
 	}
-	t := l.policy.Terms(d, &c.facts)
-	if !l.allowed(t, v) {
+	v.Rule, v.Class, v.Account = e.terms.Rule, e.terms.Class, e.terms.Account
+	if e.kind != "" {
 		return
 	}
-	payer := l.purses.of(t.Account, d.User)
-	v.Account = payer.full
-	left, before := max(d.Count, 1), ""
-	if s, ok := c.already[d]; ok {
-		left -= s.gangs + s.asked
-		s.tell(v, d)
-		before = v.Detail
-		if left <= 0 {
-			return
+	y := l.payers.list[e.payer]
+	v.Account = y.full
+	o := opening{entry: e, verdict: len(l.verdicts) - 1, left: int(e.count), payer: y}
+	if c.already != nil {
+		if s, ok := c.already[e.demand]; ok {
+			o.left -= s.gangs + s.asked
+			s.tell(v, int(e.count))
+			o.before, v.Detail = v.Detail, ""
+			if o.left == 0 {
+				return
+			}
 		}
 	}
-	o := opening{verdict: len(l.verdicts) - 1, demand: d, nodes: max(d.Nodes, 1), left: left, before: before, payer: payer, terms: t, termsNo: l.terms.number(t), shape: l.shapes.number(&d.Shape)}
-	o.rule = l.marketRule(c, d, t)
-	v.Detail = before
-	if l.answered(d, v) || l.route(c, &o, v) || c.fitsLocally(&o, v) || l.early(d, t, v) || l.blocked(&o, v) {
+	if l.answered(e.demand, v) || l.route(c, &o, v) || c.fitsLocally(&o, v) || l.early(e, v) || l.blocked(y, v) {
+		if o.before != "" {
+			v.Detail = joinDetail(o.before, v.Detail)
+		}
 		return
 	}
-	l.openFor(c, &o)
+	l.openFor(&o)
 }
 
 // byStanding returns the verdict a standing alone decides.
@@ -202,51 +130,28 @@ func byStanding(d *Demand) (Kind, Reason) {
 	return Never, ReasonDoubtful
 }
 
-// allowed applies the terms of policy.
-func (l *look) allowed(t *Terms, v *Verdict) bool {
-	v.Kind = Never
-	if t == nil {
-		v.Why = ReasonNoRule
-		return false
-	}
-	v.Rule, v.Class, v.Account = t.Rule, t.Class, t.Account
+// byTerms returns the verdict policy alone decides.
+func byTerms(t *Terms) (Kind, Reason) {
 	switch {
+	case t == nil:
+		return Never, ReasonNoRule
+	case !t.Burst && t.Why != "":
+		return Never, t.Why
 	case t.Class == P0:
-		v.Why = ReasonReserved
-	case !t.Burst && t.Why == "":
-		v.Why = ReasonNoRule
+		return Never, ReasonReserved
 	case !t.Burst:
-		v.Why = t.Why
+		return Never, ReasonNoRule
 	case t.Account == "":
-		v.Why = ReasonNoAccount
-	default:
-		return true
+		return Never, ReasonNoAccount
 	}
-	return false
-}
-
-// tell says which rental serves a demand already; a part that is left over
-// overwrites the verdict and keeps the detail.
-func (s served) tell(v *Verdict, d *Demand) {
-	first := s.first
-	switch {
-	case s.gangs > 0:
-		v.Kind, v.Why = Burst, ReasonUnderway
-	case s.asked > 0:
-		v.Kind, v.Why = Ask, ReasonAsked
-		first = s.asking
-		v.Until = first.rental.AskUntil
-	default:
-		return
-	}
-	v.Rental, v.Pool, v.Cost = first.rental.ID, &first.rental.Pool, first.rental.Hold
-	if n := s.gangs + s.asked; n < d.Count {
-		v.Detail = fmt.Sprintf("%d of %d are served already", n, d.Count)
-	}
+	return "", ""
 }
 
 // answered applies a no that is not over.
 func (l *look) answered(d *Demand, v *Verdict) bool {
+	if len(l.answers) == 0 {
+		return false
+	}
 	var last *Answer
 	for _, id := range []JobID{d.Job, baseOf(d.Job)} {
 		for _, a := range l.answers[id] {
@@ -267,12 +172,12 @@ func (l *look) answered(d *Demand, v *Verdict) bool {
 
 // fitsLocally lets the scheduler use its own free nodes first.
 func (c *cluster) fitsLocally(o *opening, v *Verdict) bool {
-	d := o.demand
+	d, nodes := o.demand, int(o.nodes)
 	if len(c.local) == 0 || d.Standing != StandingHelps {
 		return false
 	}
 	key := fullKey{o.shape, d.Partition}
-	if o.nodes == 1 && c.full[key] {
+	if nodes == 1 && c.full[key] {
 		return false
 	}
 	var places []*place
@@ -286,25 +191,33 @@ func (c *cluster) fitsLocally(o *opening, v *Verdict) bool {
 	if i := slices.IndexFunc(places, func(p *place) bool { return p.holds(&d.Shape) }); i >= 0 {
 		name = names[i]
 	}
-	for o.left > 0 && takeGang(places, &d.Shape, o.nodes) {
+	for o.left > 0 && takeGang(places, &d.Shape, nodes) {
 		o.left--
 		v.Kind, v.Why, v.Detail = Wait, ReasonLocalFree, name
 	}
-	if o.left > 0 && o.nodes == 1 {
+	if o.left > 0 && nodes == 1 {
 		c.full[key] = true
 	}
 	return o.left == 0
 }
 
 // early applies the waiting time, the scheduler's own estimate and the deadline.
-func (l *look) early(d *Demand, t *Terms, v *Verdict) bool {
-	now, boot := l.s.Now, l.catalog.boot
-	over := waitsSince(d).Add(t.Wait)
+func (l *look) early(e *entry, v *Verdict) bool {
+	d, now := e.demand, l.s.Now
+	if nanos(now, 0) < e.over {
+		v.Kind, v.Why = Wait, ReasonWaitPolicy
+		if since := waitsSince(d); since.IsZero() {
+			v.Detail = "its scheduler does not say since when it waits"
+		} else {
+			v.Until = since.Add(e.terms.Wait)
+		}
+		return true
+	}
+	if !e.timed {
+		return false
+	}
+	boot := l.catalog.boot
 	switch {
-	case t.Wait > 0 && waitsSince(d).IsZero():
-		v.Kind, v.Why, v.Detail = Wait, ReasonWaitPolicy, "its scheduler does not say since when it waits"
-	case now.Before(over):
-		v.Kind, v.Why, v.Until = Wait, ReasonWaitPolicy, over
 	case !d.StartEstimate.IsZero() && !d.StartEstimate.After(now.Add(boot)) && !d.StartEstimate.Before(now.Add(-time.Minute)):
 		v.Kind, v.Why, v.Until = Wait, ReasonStartsSoon, d.StartEstimate
 	case !d.Deadline.IsZero() && now.Add(boot+d.TimeLimit).After(d.Deadline):
@@ -316,33 +229,37 @@ func (l *look) early(d *Demand, t *Terms, v *Verdict) bool {
 }
 
 // blocked applies what stops all new money, or all of one account.
-func (l *look) blocked(o *opening, v *Verdict) bool {
-	v.Kind = Wait
+func (l *look) blocked(y *payer, v *Verdict) bool {
 	switch {
 	case l.s.Frozen:
 		v.Why = ReasonFrozen
 	case l.s.Protected:
 		v.Why = ReasonProtected
-	case len(o.payer.purses) == 0:
-		v.Why, v.Limit, v.Detail = ReasonNoBudget, o.payer.full, "no budget is set for the account or any above it"
-	case o.payer.mixed:
-		v.Why, v.Limit, v.Detail = ReasonNoBudget, o.payer.full, "the budgets on the account's path are in several currencies"
+	case len(y.purses) == 0:
+		v.Why, v.Limit, v.Detail = ReasonNoBudget, y.full, "no budget is set for the account or any above it"
+	case y.mixed:
+		v.Why, v.Limit, v.Detail = ReasonNoBudget, y.full, "the budgets on the account's path are in several currencies"
 	default:
 		return false
 	}
+	v.Kind = Wait
 	return true
 }
 
-// marketRule says how a demand's own history narrows its markets.
-func (l *look) marketRule(c *cluster, d *Demand, t *Terms) marketRule {
-	if t.Reclaims > 0 && len(l.s.Reclaims) > 0 {
-		lost := l.s.Reclaims[c.q.Cluster]
-		if max(lost[d.Job], lost[baseOf(d.Job)]) >= t.Reclaims {
-			return onDemandOnly
-		}
+// marketRuleOf says how a demand's own history narrows its markets.
+func marketRuleOf(d *Demand, t *Terms, reclaims map[JobID]int) marketRule {
+	if t.Reclaims > 0 && len(reclaims) > 0 && max(reclaims[d.Job], reclaims[baseOf(d.Job)]) >= t.Reclaims {
+		return onDemandOnly
 	}
 	if !d.Restartable {
 		return noSpot
 	}
 	return anyMarket
+}
+
+func joinDetail(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return fmt.Sprintf("%s; %s", a, b)
 }

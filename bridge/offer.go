@@ -54,8 +54,11 @@ func (o *Offer) Fresh(now time.Time) bool {
 }
 
 // Holds reports whether one machine of the offer satisfies a node's shape.
-func (o *Offer) Holds(s *Shape) bool {
-	h := &o.Shape
+func (o *Offer) Holds(s *Shape) bool { return satisfies(&o.Shape, o.Features, s) }
+
+// satisfies reports whether a machine with h and features can take one node of
+// shape s.
+func satisfies(h *Shape, features []string, s *Shape) bool {
 	if h.CPUs < s.CPUs || h.MemoryMiB < s.MemoryMiB || h.GPUs < s.GPUs || h.DiskMiB < s.DiskMiB {
 		return false
 	}
@@ -68,7 +71,7 @@ func (o *Offer) Holds(s *Shape) bool {
 		}
 	}
 	for _, or := range s.Features {
-		if !slices.ContainsFunc(or, func(w string) bool { return slices.Contains(o.Features, w) }) {
+		if !slices.ContainsFunc(or, func(w string) bool { return slices.Contains(features, w) }) {
 			return false
 		}
 	}

@@ -10,6 +10,15 @@ type Policy interface {
 	Terms(d *Demand, f *Facts) *Terms
 }
 
+// SteadyPolicy is a Policy that can tell when figures that changed make no
+// difference, so that a long queue need not be judged again each second.
+type SteadyPolicy interface {
+	Policy
+	// SameTerms reports whether every demand gets the same terms under a as under
+	// b. False is always right, only slower.
+	SameTerms(a, b *Facts) bool
+}
+
 // Facts are the figures of a whole cluster that conditions may use.
 type Facts struct {
 	Cluster       string        `json:"cluster"`

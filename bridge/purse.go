@@ -17,18 +17,23 @@ type purse struct {
 
 // payer is an account with its user, and all budgets on its path.
 type payer struct {
-	full     Account
-	project  Account
-	purses   []*purse // widest first
-	currency Currency
-	mixed    bool // its budgets are in several currencies: nothing can be bought
-	own      bool // the user has a budget of its own
+	full      Account
+	project   Account
+	projectNo int32
+	purses    []*purse // widest first
+	currency  Currency
+	mixed     bool // its budgets are in several currencies: nothing can be bought
+	own       bool // the user has a budget of its own
 }
 
-// purses finds payers by account and user.
-type purses struct {
-	byAccount map[Account][]*purse
-	payers    map[payerKey]*payer
+// payerTable numbers payers. It outlives a decision; what is in the purses is
+// put in anew for each.
+type payerTable struct {
+	byUser   map[payerKey]int32
+	list     []*payer
+	projects nameTable
+	purses   map[Account][]*purse
+	budgets  []Account // that the purses are of, sorted
 }
 
 type payerKey struct {
@@ -36,22 +41,62 @@ type payerKey struct {
 	user    string
 }
 
-func newPurses(budgets []Balance) *purses {
-	p := &purses{byAccount: map[Account][]*purse{}, payers: map[payerKey]*payer{}}
+// number returns the number of the payer for a user's work on an account.
+func (p *payerTable) number(account Account, user string) int32 {
+	key := payerKey{account, user}
+	if n, ok := p.byUser[key]; ok {
+		return n
+	}
+	full := account
+	if user != "" {
+		full += Account("/" + user)
+	}
+	y := &payer{full: full, project: full.Project(), projectNo: p.projects.number(string(full.Project()))}
+	p.fund(y)
+	n := int32(len(p.list))
+	p.byUser[key] = n
+	p.list = append(p.list, y)
+	return n
+}
+
+func (p *payerTable) fund(y *payer) {
+	y.purses, y.currency, y.mixed, y.own = y.purses[:0], "", false, false
+	for _, a := range y.full.Ancestors() {
+		for _, b := range p.purses[a] {
+			y.mixed = y.mixed || y.currency != "" && b.currency != y.currency
+			y.currency = b.currency
+			y.purses = append(y.purses, b)
+			y.own = y.own || a == y.full
+		}
+	}
+}
+
+// fillPurses takes the balances of a snapshot. It reports whether the same
+// accounts have budgets as before.
+func (p *payerTable) fillPurses(budgets []Balance) bool {
+	p.purses = make(map[Account][]*purse, len(budgets))
+	accounts := make([]Account, 0, len(budgets))
 	for i := range budgets {
 		b := &budgets[i]
 		left, err := b.Left()
 		if err != nil {
 			left = Money{Currency: b.Limit.Currency} // a sum we cannot form buys nothing
 		}
-		p.byAccount[b.Account] = append(p.byAccount[b.Account], &purse{account: b.Account, left: left.Micro, currency: left.Currency, hard: b.Hard})
+		p.purses[b.Account] = append(p.purses[b.Account], &purse{account: b.Account, left: left.Micro, currency: left.Currency, hard: b.Hard})
+		accounts = append(accounts, b.Account)
 	}
-	for _, list := range p.byAccount {
+	for _, list := range p.purses {
 		slices.SortFunc(list, func(a, b *purse) int {
-			return cmp.Or(cmp.Compare(a.left, b.left), strings.Compare(string(a.currency), string(b.currency)), -compareBool(a.hard, b.hard))
+			return cmp.Or(cmp.Compare(a.left, b.left), strings.Compare(string(a.currency), string(b.currency)), compareBool(b.hard, a.hard))
 		})
 	}
-	return p
+	slices.Sort(accounts)
+	same := slices.Equal(slices.Compact(accounts), p.budgets)
+	p.budgets = accounts
+	for _, y := range p.list {
+		p.fund(y)
+	}
+	return same
 }
 
 func compareBool(a, b bool) int {
@@ -62,29 +107,6 @@ func compareBool(a, b bool) int {
 		return 1
 	}
 	return -1
-}
-
-// of returns the payer for a user's work on an account.
-func (p *purses) of(account Account, user string) *payer {
-	key := payerKey{account, user}
-	if known, ok := p.payers[key]; ok {
-		return known
-	}
-	full := account
-	if user != "" {
-		full += Account("/" + user)
-	}
-	y := &payer{full: full, project: full.Project()}
-	for _, a := range full.Ancestors() {
-		for _, b := range p.byAccount[a] {
-			y.mixed = y.mixed || y.currency != "" && b.currency != y.currency
-			y.currency = b.currency
-			y.purses = append(y.purses, b)
-			y.own = y.own || a == full
-		}
-	}
-	p.payers[key] = y
-	return y
 }
 
 // short returns the tightest budget that lacks the amount, a hard one before a

@@ -1,32 +1,23 @@
 package bridge
 
-import (
-	"fmt"
-	"slices"
-	"time"
-)
+import "slices"
 
-// route sends a demand to rented machines of its project that have room: first
-// those in the scheduler, by a Route, then those on their way, which it will be
-// routed to when they are admitted.
+// route sends a demand to rented machines of its project that have room: those
+// in the scheduler at once, those on their way when they are admitted.
 func (l *look) route(c *cluster, o *opening, v *Verdict) bool {
-	if len(c.rooms) == 0 {
-		return false
-	}
 	var first *room
-	routed := false
+	count := o.left
 	for _, m := range c.rooms {
 		if o.left == 0 {
 			break
 		}
-		if findGang(m.places, &o.demand.Shape, o.nodes) == nil || !l.mayUse(m, o) {
+		if findGang(m.places, &o.demand.Shape, int(o.nodes)) == nil || !l.mayUse(m, o) {
 			continue
 		}
-		admitted := m.rental.State == StateAdmitted
-		for o.left > 0 && takeGang(m.places, &o.demand.Shape, o.nodes) {
+		for o.left > 0 && takeGang(m.places, &o.demand.Shape, int(o.nodes)) {
 			o.left--
 		}
-		if admitted {
+		if m.rental.State == StateAdmitted {
 			r := Route{Rental: m.rental.ID, Job: o.demand.Job}
 			if m.project != o.payer.project {
 				r.Account, m.project = o.payer.full, o.payer.project
@@ -36,20 +27,20 @@ func (l *look) route(c *cluster, o *opening, v *Verdict) bool {
 		m.vacant = false
 		l.needed[m.rental.ID] = true
 		if first == nil {
-			first, routed = m, admitted
+			first = m
 		}
 	}
 	if first == nil {
 		return false
 	}
 	v.Kind, v.Why, v.Rental, v.Pool = Burst, ReasonUnderway, first.rental.ID, &first.rental.Pool
-	if routed {
+	if first.rental.State == StateAdmitted {
 		v.Why = ReasonRoute
 	}
 	if o.left > 0 {
-		v.Detail = fmt.Sprintf("%d of %d are served already", o.demand.Count-o.left, o.demand.Count)
+		o.before = servedPart(int(o.count)-o.left, int(o.count))
 	}
-	return o.left == 0
+	return o.left == 0 && count > 0
 }
 
 // mayUse reports whether policy and money allow a demand onto a rental, and
@@ -90,24 +81,12 @@ func poolAllowed(p *Pool, t *Terms, rule marketRule) bool {
 	if len(t.Clouds) > 0 && !slices.Contains(t.Clouds, p.Cloud) || len(t.Regions) > 0 && !slices.Contains(t.Regions, p.Region) {
 		return false
 	}
-	return slices.Contains(rule.allowed(t.Markets), p.Market)
-}
-
-// needOf is how long a job may run: its limit, at most policy's longest life.
-func needOf(t *Terms, limit time.Duration) time.Duration {
-	longest := t.Life
-	if longest <= 0 {
-		longest = LongestLife
+	switch rule {
+	case onDemandOnly:
+		return p.Market == OnDemand
+	case noSpot:
+		return p.Market != Spot && slices.Contains(t.Markets, p.Market)
+	case anyMarket:
 	}
-	if limit <= 0 {
-		return longest
-	}
-	return min(limit, longest)
-}
-
-// lifeOf is how long a machine lives at most for a job: it boots, and the job
-// starts a little after that and ends a little after its limit.
-func lifeOf(t *Terms, limit, boot time.Duration) time.Duration {
-	longest, need := needOf(t, 0), needOf(t, limit)
-	return min(longest, need+boot+LifeMargin)
+	return slices.Contains(t.Markets, p.Market)
 }

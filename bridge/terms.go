@@ -7,37 +7,45 @@ import "slices"
 type termsTable struct {
 	byPointer map[*Terms]int32
 	byRule    map[string][]int32
-	terms     []*Terms
+	list      []*Terms
+	last      *Terms
+	lastNo    int32
 }
 
 func (t *termsTable) number(terms *Terms) int32 {
-	if n, ok := t.byPointer[terms]; ok {
-		return n
+	if terms == t.last {
+		return t.lastNo
 	}
+	n, ok := t.byPointer[terms]
+	if !ok {
+		n = t.add(terms)
+	}
+	t.last, t.lastNo = terms, n
+	return n
+}
+
+func (t *termsTable) add(terms *Terms) int32 {
 	if t.byPointer == nil {
 		t.byPointer, t.byRule = map[*Terms]int32{}, map[string][]int32{}
 	}
 	for _, n := range t.byRule[terms.Rule] {
-		if equalTerms(t.terms[n], terms) {
+		if equalTerms(t.list[n], terms) {
 			t.byPointer[terms] = n
 			return n
 		}
 	}
-	n := int32(len(t.terms))
-	t.terms = append(t.terms, terms)
+	n := int32(len(t.list))
+	t.list = append(t.list, terms)
 	t.byPointer[terms] = n
 	t.byRule[terms.Rule] = append(t.byRule[terms.Rule], n)
 	return n
 }
 
 func equalTerms(a, b *Terms) bool {
-	x, y := *a, *b
-	if !slices.Equal(x.Markets, y.Markets) || !slices.Equal(x.Clouds, y.Clouds) || !slices.Equal(x.Regions, y.Regions) {
-		return false
-	}
-	return x.Burst == y.Burst && x.Why == y.Why && x.Rule == y.Rule && x.Class == y.Class && x.Account == y.Account &&
-		x.Wait == y.Wait && x.MaxRate == y.MaxRate && x.MaxCost == y.MaxCost && x.Most == y.Most && x.Least == y.Least &&
-		x.Idle == y.Idle && x.Life == y.Life && x.Reclaims == y.Reclaims && x.AskAbove == y.AskAbove && x.Ask == y.Ask &&
-		x.AskFor == y.AskFor && x.Share == y.Share && x.Signal == y.Signal && x.SignalTo == y.SignalTo &&
-		x.SignalWindow == y.SignalWindow && x.Comment == y.Comment
+	return slices.Equal(a.Markets, b.Markets) && slices.Equal(a.Clouds, b.Clouds) && slices.Equal(a.Regions, b.Regions) &&
+		a.Burst == b.Burst && a.Why == b.Why && a.Rule == b.Rule && a.Class == b.Class && a.Account == b.Account &&
+		a.Wait == b.Wait && a.MaxRate == b.MaxRate && a.MaxCost == b.MaxCost && a.Most == b.Most && a.Least == b.Least &&
+		a.Idle == b.Idle && a.Life == b.Life && a.Reclaims == b.Reclaims && a.AskAbove == b.AskAbove && a.Ask == b.Ask &&
+		a.AskFor == b.AskFor && a.Share == b.Share && a.Signal == b.Signal && a.SignalTo == b.SignalTo &&
+		a.SignalWindow == b.SignalWindow && a.Comment == b.Comment
 }

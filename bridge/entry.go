@@ -1,0 +1,201 @@
+package bridge
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// entry is what a decision needs of a demand, worked out once and kept as long
+// as the demand and its terms stay the same.
+type entry struct {
+	demand *Demand
+	terms  *Terms
+	over   int64 // when its waiting time is over, Unix nanoseconds
+	shape  int32
+	terno  int32 // number of terms
+	payer  int32
+	batch  int32
+	count  int32 // gangs
+	nodes  int32 // of one gang
+	kind   Kind  // verdict of standing and terms; empty: they let it through
+	why    Reason
+	rule   marketRule
+	timed  bool // has a start estimate or a deadline
+}
+
+// remembered is the last look at one cluster. Its demands belong to the
+// snapshot they came in and must not have changed since.
+type remembered struct {
+	demands []Demand
+	entries []entry
+	order   []int32
+	facts   Facts
+	spare   []entry // of the look before: memory to write the next into
+}
+
+// prepare returns the entries of a queue and their order, taking from the last
+// look all that did not change.
+func (d *Decider) prepare(c *cluster) ([]entry, []int32) {
+	last := d.last[c.q.Cluster]
+	if last == nil {
+		last = &remembered{}
+		d.last[c.q.Cluster] = last
+	}
+	same := sameTerms(d.policy, &last.facts, &c.facts)
+	entries := slices.Grow(last.spare[:0], len(c.q.Demands))[:len(c.q.Demands)]
+	moved := make([]int32, len(last.entries)) // where old entries are now, plus one
+	var fresh []int32
+	old := 0
+	for i := range c.q.Demands {
+		demand := &c.q.Demands[i]
+		old = last.seek(old, c.q.Demands[i:])
+		if old < len(last.demands) && equalDemand(&last.demands[old], demand) {
+			entries[i] = last.entries[old]
+			entries[i].demand = demand
+			d.renew(&entries[i], c, same)
+			moved[old] = int32(i) + 1
+			old++
+			continue
+		}
+		entries[i] = entry{demand: demand}
+		d.fill(&entries[i], c)
+		fresh = append(fresh, int32(i))
+	}
+	kept := make([]int32, 0, len(last.order))
+	for _, at := range last.order {
+		if moved[at] > 0 {
+			kept = append(kept, moved[at]-1)
+		}
+	}
+	order := mergeOrder(entries, kept, sortEntries(entries, fresh))
+	*last = remembered{demands: c.q.Demands, entries: entries, order: order, facts: c.facts, spare: last.entries}
+	return entries, order
+}
+
+// seek returns which old demand to compare the first of rest with: the one at
+// hand, unless a few went or came.
+func (m *remembered) seek(at int, rest []Demand) int {
+	const window = 8
+	if at >= len(m.demands) || m.demands[at].Job == rest[0].Job {
+		return at
+	}
+	for k := at + 1; k < min(at+window, len(m.demands)); k++ {
+		if m.demands[k].Job == rest[0].Job {
+			return k
+		}
+	}
+	for k := 1; k < min(window, len(rest)); k++ {
+		if m.demands[at].Job == rest[k].Job {
+			return at // rest[0] is new, the old one comes later
+		}
+	}
+	return at + 1 // it was replaced; equalDemand of the next will tell
+}
+
+// sameTerms reports whether policy gives equal demands equal terms under both
+// facts.
+func sameTerms(p Policy, a, b *Facts) bool {
+	if *a == *b {
+		return true
+	}
+	s, ok := p.(SteadyPolicy)
+	return ok && s.SameTerms(a, b)
+}
+
+// fill works out an entry from nothing.
+func (d *Decider) fill(e *entry, c *cluster) {
+	n := e.demand
+	e.count, e.nodes = clamp32(n.Count), clamp32(n.Nodes)
+	e.timed = !n.StartEstimate.IsZero() || !n.Deadline.IsZero()
+	if e.kind, e.why = byStanding(n); e.kind != "" {
+		return
+	}
+	e.shape = d.shapes.number(&n.Shape)
+	d.applyTerms(e, c)
+}
+
+// applyTerms asks policy, and places the entry where its terms put it.
+func (d *Decider) applyTerms(e *entry, c *cluster) {
+	if e.kind != "" && e.terms == nil && e.why != ReasonNoRule {
+		return // its standing decides, whatever policy says
+	}
+	t := d.policy.Terms(e.demand, &c.facts)
+	if t == e.terms && t != nil {
+		return
+	}
+	e.terms = t
+	if e.kind, e.why = byTerms(t); e.kind != "" {
+		return
+	}
+	e.terno = d.terms.number(t)
+	e.payer = d.payers.number(t.Account, e.demand.User)
+	e.over = nanos(waitsSince(e.demand), t.Wait)
+	d.place(e, c)
+}
+
+// renew brings an entry of an unchanged demand up to date.
+func (d *Decider) renew(e *entry, c *cluster, same bool) {
+	if !same {
+		d.applyTerms(e, c)
+	}
+	if e.kind == "" && (len(c.reclaims) > 0 || e.rule == onDemandOnly) && marketRuleOf(e.demand, e.terms, c.reclaims) != e.rule {
+		d.place(e, c)
+	}
+}
+
+// place finds the entry's batch.
+func (d *Decider) place(e *entry, c *cluster) {
+	e.rule = marketRuleOf(e.demand, e.terms, c.reclaims)
+	y := d.payers.list[e.payer]
+	key := batchKey{
+		cluster: d.names.number(e.demand.Cluster), partition: d.names.number(e.demand.Partition),
+		payer: y.projectNo, shape: e.shape, terms: e.terno, nodes: e.nodes, rule: e.rule, own: y.own,
+		limit: uint8(bits.Len64(uint64(max(e.demand.TimeLimit, 0) / time.Minute))),
+	}
+	if y.own {
+		key.payer = e.payer
+	}
+	e.batch = d.batches.number(key)
+}
+
+func clamp32(n int) int32 { return int32(min(max(n, 1), math.MaxInt32)) }
+
+// nanos is t + d in Unix nanoseconds, the far past for no time at all, unless
+// there is something to wait for.
+func nanos(t time.Time, d time.Duration) int64 {
+	const end = 1 << 33 // seconds: the year 2242
+	switch {
+	case t.IsZero() && d > 0:
+		return math.MaxInt64
+	case t.IsZero() || t.Unix() < -end:
+		return math.MinInt64
+	case t.Unix() > end || d > end*time.Second/2:
+		return math.MaxInt64
+	}
+	return t.Add(d).UnixNano()
+}
+
+// equalDemand compares everything a policy or a decision may look at.
+func equalDemand(a, b *Demand) bool {
+	return a.Job == b.Job && a.Priority == b.Priority && a.Nodes == b.Nodes && a.Count == b.Count &&
+		a.TimeLimit == b.TimeLimit && a.Restarts == b.Restarts && a.Restartable == b.Restartable &&
+		a.Submitted.Equal(b.Submitted) && a.Eligible.Equal(b.Eligible) &&
+		a.Deadline.Equal(b.Deadline) && a.StartEstimate.Equal(b.StartEstimate) &&
+		equalShape(&a.Shape, &b.Shape) && a.Standing == b.Standing &&
+		a.User == b.User && a.Account == b.Account && a.Partition == b.Partition && a.QOS == b.QOS &&
+		a.Name == b.Name && a.Comment == b.Comment && a.Cluster == b.Cluster && a.Word == b.Word && a.Hurdle == b.Hurdle
+}
+
+// nameTable numbers strings.
+type nameTable map[string]int32
+
+func (t nameTable) number(s string) int32 {
+	n, ok := t[s]
+	if !ok {
+		n = int32(len(t))
+		t[s] = n
+	}
+	return n
+}

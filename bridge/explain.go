@@ -1,0 +1,99 @@
+package bridge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// nearness orders causes from the furthest from a purchase to the nearest.
+var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonTooDear, ReasonNoBudget, ReasonNoPrice, ReasonPoolsDown, ReasonAhead}
+
+// explain says why nothing can be bought for a batch: of all causes the one
+// that is nearest to a purchase.
+func (l *look) explain(b *batch, t *Terms) *Verdict {
+	best, at := -1, -1
+	var until time.Time
+	for i := range l.catalog.offers {
+		st := &l.catalog.state[i]
+		if !b.fits.has(st.hw) {
+			continue
+		}
+		r := l.bars(b, t, i)
+		if r == ReasonPoolsDown && !st.down.IsZero() && (until.IsZero() || st.down.Before(until)) {
+			until = st.down
+		}
+		if n := slices.Index(nearness, r); n > best {
+			best, at = n, i
+		}
+	}
+	if at < 0 {
+		return l.explainMisfit(b, t)
+	}
+	o := l.catalog.offers[at]
+	v := &Verdict{Kind: Wait, Why: nearness[best], Pool: &l.catalog.pools[at]}
+	// A worst case that does not fit in 64 bits is not shown.
+	v.Cost, _ = ceiling(o, t).Cost(billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum), b.least(t), RoundUp)
+	switch v.Why {
+	case ReasonPoolsDown:
+		v.Until = until
+	case ReasonAhead:
+		v.Detail = "the last machines in stock go to jobs ahead of it"
+	case ReasonNoPrice:
+		v.Detail = "the latest price is of " + o.SampledAt.UTC().Format(time.RFC3339)
+	case ReasonNoBudget:
+		v.Detail = fmt.Sprintf("the offer is in %s, the budget in %s", o.Rate.Currency, b.view.currency)
+	case ReasonTooDear:
+		v.Kind, v.Detail = Never, tooDear(o, t)
+	case ReasonNotRestartable:
+		v.Kind, v.Detail = Never, "only spot would do, and the scheduler may not requeue it"
+	case ReasonNoOffer:
+		v.Kind, v.Detail = Never, "what would fit is in no cloud, region or market that policy allows"
+	}
+	return v
+}
+
+// bars returns why an offer that fits was not bought.
+func (l *look) bars(b *batch, t *Terms, i int) Reason {
+	if r := b.view.barred[i]; r != "" {
+		return r
+	}
+	switch {
+	case l.catalog.has(i) >= b.least(t):
+		return ReasonTooDear
+	case l.catalog.state[i].taken:
+		return ReasonAhead
+	}
+	return ReasonPoolsDown
+}
+
+func tooDear(o *Offer, t *Terms) string {
+	if t.MaxRate.Micro > 0 && t.MaxRate.Currency != o.Rate.Currency {
+		return fmt.Sprintf("the price ceiling is in %s, the offer in %s", t.MaxRate.Currency, o.Rate.Currency)
+	}
+	if t.MaxRate.Micro > 0 && o.Rate.Micro > t.MaxRate.Micro {
+		return fmt.Sprintf("%s an hour, the ceiling is %s", Money(o.Rate), Money(t.MaxRate))
+	}
+	return fmt.Sprintf("the ceiling of one rental is %s", t.MaxCost)
+}
+
+// explainMisfit names the dimension in which the nearest allowed offer is too
+// small.
+func (l *look) explainMisfit(b *batch, t *Terms) *Verdict {
+	v := &Verdict{Kind: Never, Why: ReasonNoOffer, Detail: "no cloud offers anything"}
+	fewest := -1
+	for i, o := range l.catalog.offers {
+		if !poolAllowed(&o.Pool, t, b.key.rule) {
+			continue
+		}
+		lacks := o.lacks(b.shape)
+		if fewest < 0 || len(lacks) < fewest {
+			fewest = len(lacks)
+			v.Pool, v.Detail = &l.catalog.pools[i], "the nearest offer lacks "+joinWords(lacks)
+		}
+	}
+	if fewest < 0 && len(l.catalog.offers) > 0 {
+		v.Detail = "no cloud, region or market that policy allows offers anything"
+	}
+	return v
+}
