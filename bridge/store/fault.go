@@ -23,6 +23,7 @@ var (
 	ErrNewer    = errors.New("store was written by a newer version")
 	ErrOlder    = errors.New("store was written by an older version")
 	ErrNoStore  = errors.New("there is no store here")
+	ErrReplaced = errors.New("store was removed or replaced while in use")
 	ErrLocked   = errors.New("store is in use")
 )
 
@@ -67,6 +68,7 @@ var hints = map[error]string{
 	ErrDisk:     "look at the kernel's log, then restart the bridge",
 	ErrNewer:    "install the version of spillway that wrote it, or a later one",
 	ErrOlder:    "start the bridge once: spillway run",
+	ErrReplaced: "nothing was written; put the file back or keep the new one, then restart the bridge",
 	ErrNoStore:  "check the data directory, or start the bridge once: spillway run",
 }
 

@@ -40,6 +40,7 @@ type Store struct {
 	dir   string
 	now   func() time.Time
 	lock  *flock.Flock // nil: read-only
+	file  fs.FileInfo  // of the database as it was opened
 	db    *sql.DB      // the one writer; nil: read-only
 	reads *sql.DB
 	id    string
@@ -78,7 +79,8 @@ func (s *Store) start(ctx context.Context, newID string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	s.file, err = f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	if s.db, err = connect(path, "_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)", 1); err != nil {
@@ -182,6 +184,16 @@ func acquire(dir string) (*flock.Flock, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
+}
+
+// inPlace reports whether the file that people see is the one that is written:
+// rows written to a file that was removed would be lost without a word.
+func (s *Store) inPlace() error {
+	now, err := os.Stat(filepath.Join(s.dir, fileName))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.file) {
+		return fault(ErrReplaced, err)
+	}
+	return err
 }
 
 // Close ends all work on the store and gives up the lock.

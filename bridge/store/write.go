@@ -30,6 +30,9 @@ func (s *Store) write(ctx context.Context, do func(w *writing) error) error {
 	if s.db == nil {
 		return fault(ErrReadOnly, errors.New("opened for reading only"))
 	}
+	if err := s.inPlace(); err != nil {
+		return explain(err)
+	}
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return explain(err)
