@@ -58,6 +58,8 @@ clouds:
 // rig is a server with an adapter on it.
 type rig struct {
 	*testing.T
+	dir    string
+	world  server.World
 	server *server.Server
 	url    string
 	cloud  *local.Cloud
@@ -69,22 +71,38 @@ func start(t *testing.T, text string, host server.Host) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.Open(t.Context(), server.Options{Dir: t.TempDir(), World: w, Host: host})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &rig{T: t, dir: t.TempDir(), world: w}
+	r.serve(host)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := r.server.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	return r
+}
+
+// restart closes the server and opens another on its directory.
+func (r *rig) restart(host server.Host) {
+	r.Helper()
+	if err := r.server.Close(); err != nil {
+		r.Fatal(err)
+	}
+	r.serve(host)
+}
+
+func (r *rig) serve(host server.Host) {
+	r.Helper()
+	s, err := server.Open(r.Context(), server.Options{Dir: r.dir, World: r.world, Host: host})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.server = s
 	addr, err := s.Listen("127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		r.Fatal(err)
 	}
-	r := &rig{T: t, server: s, url: "http://" + addr.String()}
-	r.cloud = r.open(t, local.Config{})
-	return r
+	r.url = "http://" + addr.String()
+	r.cloud = r.open(r.T, local.Config{})
 }
 
 // open makes another adapter for nimbus.

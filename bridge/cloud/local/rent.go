@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,8 @@ func (c *Cloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, err
 // Observe returns the machines of a create. Without a handle, as after a
 // create without an answer, it looks for them by token and returns
 // bridge.CloudNotFound if none is listed (yet). Machines the cloud has
-// promised but does not show yet are returned with their id alone. When all
-// machines ended for lack of capacity that is the error.
+// promised but does not show yet are returned with their id alone. The order is
+// the operation's and stays. When all machines ended for lack of capacity that is the error.
 //
 // Only the create's own outcome may come back as a refused kind: a failure of
 // the look itself, denied for instance, says nothing of the machines.
@@ -81,6 +82,9 @@ func (c *Cloud) Observe(ctx context.Context, l bridge.Launch, h bridge.Handle) (
 			found = append(found, wire.Instance{ID: id, Pool: poolOut(l.Pool), Token: l.Token, State: wire.StatePending})
 		}
 	}
+	slices.SortFunc(found, func(a, b wire.Instance) int {
+		return cmp.Compare(slices.Index(made.Instances, a.ID), slices.Index(made.Instances, b.ID))
+	})
 	return c.outcome(op, found)
 }
 

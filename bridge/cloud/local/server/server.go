@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -270,10 +271,7 @@ func (s *Server) time() time.Time { return s.now().UTC().Truncate(time.Microseco
 // machines returns all rows in the order of their making.
 func (s *Server) machines() []*machine {
 	return slices.SortedFunc(maps.Values(s.state.Machines), func(a, b *machine) int {
-		if c := a.Launched.Compare(b.Launched); c != 0 {
-			return c
-		}
-		return slices.Compare([]byte(a.ID), []byte(b.ID))
+		return cmp.Or(a.Launched.Compare(b.Launched), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Index, b.Index))
 	})
 }
 
