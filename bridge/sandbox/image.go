@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -121,8 +122,11 @@ func (s ImageSpec) build(ctx context.Context, dir string, progress io.Writer) er
 	cmd := exec.CommandContext(ctx, path, s.buildArgs(tmp)...)
 	log := &lineWriter{to: progress, prefix: "image " + s.Name + ": "}
 	cmd.Stdout, cmd.Stderr = log, log
-	// mmdebstrap removes what it made when it is told to stop, not when it is killed.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	// The build mounts /proc, /sys and /dev below its folder. In a mount namespace
+	// of its own they go with it, however it ends, and never are in the way of
+	// the removal of a broken build.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	if err := cmd.Run(); err != nil {
 		return errors.Join(fmt.Errorf("run mmdebstrap: %w: %s", err, log.last), os.RemoveAll(tmp))

@@ -32,7 +32,7 @@ var slurmSuites = map[string]ImageSpec{
 // databaseHook lays an empty database out once instead of at each cluster's start.
 const databaseHook = `chroot "$1" mariadb-install-db --no-defaults --user=root --skip-test-db \
 	--auth-root-authentication-method=socket --datadir=/var/lib/mysql \
-	--innodb-log-file-size=8M >/dev/null`
+	--skip-name-resolve --force --innodb-log-file-size=8M >/dev/null`
 
 // SlurmVersions lists the versions that SlurmImage knows, oldest first.
 func SlurmVersions() []string {

@@ -403,3 +403,8 @@ func imageUser(image sandbox.Image, name string) (sandbox.Account, error) {
 	}
 	return sandbox.Account{}, fmt.Errorf("find account %s: not in the image", name)
 }
+
+// SlurmAccount returns the account that slurmctld runs as, with the image's number.
+func (c *Cluster) SlurmAccount() (sandbox.Account, error) {
+	return imageUser(c.image, c.options.SlurmUser)
+}

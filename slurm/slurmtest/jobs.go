@@ -21,10 +21,10 @@ type Job struct {
 	Fields map[string]string
 }
 
-// Output runs a program on the head node as an account and returns what it
-// printed; a failure is a *sandbox.ExitError.
+// Output runs a program on the head node as an account, in /, and returns
+// what it printed; a failure is a *sandbox.ExitError.
 func (c *Cluster) Output(ctx context.Context, as sandbox.Account, args ...string) (string, error) {
-	return c.head.Output(ctx, sandbox.Command{Args: args, As: as})
+	return c.head.Output(ctx, sandbox.Command{Args: args, As: as, Dir: "/"})
 }
 
 // Submit sends a batch script with plain sbatch as an account, from its home
