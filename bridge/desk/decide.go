@@ -15,7 +15,7 @@ import (
 // answer is for: a question that changed since is asked again, never answered
 // by an old click.
 type DecideRequest struct {
-	ID      string `json:"id"`
+	Rental  string `json:"rental"`
 	Version int64  `json:"version"`
 	Yes     bool   `json:"yes"`
 	Text    string `json:"text,omitempty"` // a reason, for a no above all
@@ -34,7 +34,7 @@ func (d *Desk) Decide(ctx context.Context, p Person, q DecideRequest) (DecideAns
 	if err := d.open(); err != nil {
 		return DecideAnswer{}, err
 	}
-	r, err := d.question(ctx, q.ID)
+	r, err := d.question(ctx, q.Rental)
 	if err != nil {
 		return DecideAnswer{}, err
 	}
@@ -116,7 +116,7 @@ func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bo
 	}
 	chain := r.Account.Ancestors()
 	for _, b := range d.Rules.Budgets() {
-		if !slices.Contains(chain, b.Account) || p.approves(&b) {
+		if b.Hard || !slices.Contains(chain, b.Account) || p.approves(&b) { // above a hard one nobody can, see answerable
 			continue
 		}
 		if i := slices.IndexFunc(bs, func(x bridge.Balance) bool { return x.Account == b.Account && exceeds(r, &x) }); i >= 0 {

@@ -35,8 +35,11 @@ type NewsFilter struct {
 
 // LedgerReport is the outcome of checking the books.
 type LedgerReport struct {
-	Entries  int64    `json:"entries"`
-	Problems []string `json:"problems"`
+	Entries   int64          `json:"entries"`
+	OpenHolds int            `json:"open_holds"`
+	Held      []bridge.Money `json:"held"`   // by all open holds, one a currency
+	Posted    []bridge.Money `json:"posted"` // ever, one a currency
+	Problems  []string       `json:"problems"`
 	// Head is the hash of the newest entry; note it outside to prove later that
 	// nothing before it was changed.
 	Head string `json:"head,omitempty"`

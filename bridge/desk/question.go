@@ -6,10 +6,10 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-// QuestionRequest asks for open questions; ID narrows it to one.
+// QuestionRequest asks for open questions; Rental narrows it to one.
 type QuestionRequest struct {
-	ID   string `json:"id,omitempty"`
-	Lang Lang   `json:"lang,omitempty"`
+	Rental string `json:"rental,omitempty"`
+	Lang   Lang   `json:"lang,omitempty"`
 }
 
 // QuestionAnswer is the open questions the asker may look at, oldest first.
@@ -31,8 +31,8 @@ type Question struct {
 // Question answers what waits for a decision, and whether the asker may decide.
 func (d *Desk) Question(ctx context.Context, p Person, q QuestionRequest) (QuestionAnswer, error) {
 	var open []bridge.Rental
-	if q.ID != "" {
-		r, err := d.rental(ctx, p, q.ID)
+	if q.Rental != "" {
+		r, err := d.rental(ctx, p, q.Rental)
 		if err != nil {
 			return QuestionAnswer{}, err
 		}

@@ -349,7 +349,7 @@ func (r *request) down(p bridge.Pool, now time.Time) bool {
 // afford looks at the budgets: room, a question, or no.
 func (r *request) afford(q *Quoted) error {
 	if len(r.bs) == 0 {
-		q.Why = bridge.ReasonNoBudget
+		q.Why = bridge.ReasonUnfunded
 		return nil
 	}
 	q.Outcome, q.Why = AtOnce, ""

@@ -10,10 +10,10 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-// ReleaseRequest gives machines back: one of ID, Job, Node or All (the asker's
+// ReleaseRequest gives machines back: one of Rental, Job, Node or All (the asker's
 // own). Without Now running jobs may end first.
 type ReleaseRequest struct {
-	ID      string       `json:"id,omitempty"`
+	Rental  string       `json:"rental,omitempty"`
 	Job     bridge.JobID `json:"job,omitempty"`
 	Node    string       `json:"node,omitempty"`
 	All     bool         `json:"all,omitempty"`
@@ -66,7 +66,7 @@ func (d *Desk) Release(ctx context.Context, p Person, q ReleaseRequest) (Release
 // means its rental only if that has no other machine.
 func (d *Desk) meant(ctx context.Context, p Person, q *ReleaseRequest) ([]bridge.Rental, error) {
 	given := 0
-	for _, is := range []bool{q.ID != "", q.Job != "", q.Node != "", q.All} {
+	for _, is := range []bool{q.Rental != "", q.Job != "", q.Node != "", q.All} {
 		if is {
 			given++
 		}
@@ -74,8 +74,8 @@ func (d *Desk) meant(ctx context.Context, p Person, q *ReleaseRequest) ([]bridge
 	if given != 1 {
 		return nil, wrong(BadRequest, "spillway release "+string(bridge.NewRentalID(1)), "say one of: a rental, --job, --node, or --all for all of yours")
 	}
-	if q.ID != "" {
-		r, err := d.rental(ctx, p, q.ID)
+	if q.Rental != "" {
+		r, err := d.rental(ctx, p, q.Rental)
 		return []bridge.Rental{r}, err
 	}
 	live, err := d.live(ctx)

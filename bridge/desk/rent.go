@@ -3,6 +3,8 @@ package desk
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,8 +53,8 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 		return RentAnswer{}, err
 	}
 	a := RentAnswer{Understood: req.wish.String(), Budgets: asBalances(req.bs), Approvers: d.approversOf(req.account)}
-	key, mine := q.key(p, &req.wish), p.Name
-	if before, ok, err := d.rentedBefore(ctx, key, mine, q.Key == "" && q.Again); err != nil {
+	key := q.key(p, &req.wish, d.Now())
+	if before, ok, err := d.rentedBefore(ctx, &q, key); err != nil {
 		return RentAnswer{}, err
 	} else if ok {
 		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), true, before.State == bridge.StateWaiting
@@ -66,9 +68,6 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	if err != nil {
 		return RentAnswer{}, err
 	}
-	if q.Key == "" {
-		key += "@" + d.Now().UTC().Format(time.RFC3339Nano)
-	}
 	r, err := d.draw(ctx, req.order(best, p), key, req.wish.Reason)
 	if err != nil {
 		return RentAnswer{}, refused(err, req)
@@ -78,33 +77,39 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	return a, nil
 }
 
-// key names the request: the caller's own word, else who wants what.
-func (q *RentRequest) key(p Person, w *Wish) string {
-	if q.Key != "" {
-		return p.Name + "/" + q.Key
+// key names the request: who, then the caller's own word for it, or what is
+// wanted and when. A word is bound to what was first asked under it.
+func (q *RentRequest) key(p Person, w *Wish, now time.Time) string {
+	if q.Key == "" {
+		return p.Name + "/" + w.String() + "@" + now.UTC().Format(time.RFC3339Nano)
 	}
-	return p.Name + "/" + w.String()
+	sum := sha256.Sum256([]byte(w.String()))
+	return p.Name + "/" + q.Key + "#" + hex.EncodeToString(sum[:8])
 }
 
 // rentedBefore looks for a rental made for the same request.
-func (d *Desk) rentedBefore(ctx context.Context, key, name string, again bool) (bridge.Rental, bool, error) {
-	if again {
-		return bridge.Rental{}, false, nil
-	}
+func (d *Desk) rentedBefore(ctx context.Context, q *RentRequest, key string) (bridge.Rental, bool, error) {
 	recent, err := d.Reader.Recent(ctx, recentRentals)
 	if err != nil {
 		return bridge.Rental{}, false, unreadable(err)
 	}
 	for i := range recent {
 		r := &recent[i]
-		if r.Requester != name && !strings.HasPrefix(r.Key, name+"/") {
+		if q.Key != "" {
+			word, _, _ := cutLast(key, "#")
+			was, _, _ := cutLast(r.Key, "#")
+			switch {
+			case r.Key == key:
+				return *r, true, nil
+			case was == word:
+				return *r, false, wrong(Conflict, "another --key", "the key %q was used for something else, %s", q.Key, r.ID)
+			}
 			continue
 		}
-		if r.Key == key {
-			return *r, true, nil
-		}
-		wish, made, timed := cutLast(r.Key, "@")
-		if at, err := time.Parse(time.RFC3339Nano, made); timed && err == nil && wish == key && d.Now().Sub(at) < sameWithin {
+		wish, _, _ := cutLast(key, "@")
+		was, at, _ := cutLast(r.Key, "@")
+		made, err := time.Parse(time.RFC3339Nano, at)
+		if !q.Again && err == nil && was == wish && d.Now().Sub(made) < sameWithin {
 			return *r, true, nil
 		}
 	}
@@ -142,12 +147,10 @@ func refusal(r *request, best *Quoted) error {
 	e := &Error{Kind: Conflict, Understood: r.wish.String(), Try: "spillway quote " + r.wish.String()}
 	v := bridge.Verdict{Why: best.Why, Pool: &best.Pool, Cost: best.AtMost, Rule: r.terms.Rule}
 	switch best.Why {
+	case bridge.ReasonUnfunded:
+		e.Kind, v.Detail = OverBudget, string(r.account)
 	case bridge.ReasonNoBudget:
 		e.Kind = OverBudget
-		if best.tight.Account == "" {
-			e.Wrong = fmt.Sprintf("no budget is set for %s, and without one nothing is rented", r.account)
-			return e
-		}
 		if left, err := best.tight.Left(); err == nil {
 			v.Left, v.Limit = left, best.tight.Account
 		}

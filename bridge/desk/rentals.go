@@ -106,7 +106,7 @@ func (d *Desk) Rentals(ctx context.Context, p Person, q RentalsRequest) (Rentals
 
 // RentalRequest asks about one rental, by its id as people type it.
 type RentalRequest struct {
-	ID string `json:"id"`
+	Rental string `json:"rental"`
 }
 
 // RentalAnswer is a rental and what happened to it, oldest first.
@@ -117,7 +117,7 @@ type RentalAnswer struct {
 
 // Rental answers about one rental.
 func (d *Desk) Rental(ctx context.Context, p Person, q RentalRequest) (RentalAnswer, error) {
-	r, err := d.rental(ctx, p, q.ID)
+	r, err := d.rental(ctx, p, q.Rental)
 	if err != nil {
 		return RentalAnswer{}, err
 	}

@@ -99,7 +99,7 @@ func Span(d time.Duration) string {
 		return two(d, time.Minute, "min", time.Second, "s")
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", d/time.Minute)
-	case d < 24*time.Hour:
+	case d < 48*time.Hour:
 		return two(d, time.Hour, "h", time.Minute, "min")
 	}
 	return two(d, 24*time.Hour, "d", time.Hour, "h")

@@ -54,12 +54,19 @@ func (w *Wish) String() string {
 	add(w.MemoryMiB > 0, "%dgib", (w.MemoryMiB+1023)/1024)
 	add(w.Seconds > 0, "for %s", compact(w.duration()))
 	add(w.Market != "", "%s", w.Market)
-	add(w.Max.Micro > 0, "max %s", strings.ReplaceAll(strings.ToLower(w.Max.String()), " ", ""))
+	add(w.Max.Micro > 0, "max %s", exact(w.Max))
 	add(w.Project != "", "project %s", w.Project)
 	add(w.Cluster != "", "cluster %s", w.Cluster)
 	add(w.Place != "", "in %s", w.Place)
 	add(w.Reason != "", "because %q", w.Reason)
 	return strings.Join(out, " ")
+}
+
+// exact says an amount to the last decimal, as the parser reads it: a rounded
+// one would mean another.
+func exact(m bridge.Money) string {
+	s := fmt.Sprintf("%d.%06d", m.Micro/bridge.Micro, m.Micro%bridge.Micro)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + strings.ToLower(string(m.Currency))
 }
 
 // compact says a duration as the parser reads it: "1d2h", "90m", "45s".

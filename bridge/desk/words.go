@@ -25,19 +25,19 @@ type Known struct {
 // does not know, a number without a unit, or money without a currency is an
 // error that shows what was understood.
 func ReadWords(words []string, known *Known) (Wish, error) {
-	p := parser{known: known}
+	s := sentence{known: known}
 	for _, w := range words {
-		p.words = append(p.words, tidy(w)...)
+		s.words = append(s.words, tidy(w)...)
 	}
-	for len(p.words) > 0 {
-		if err := p.next(); err != nil {
-			return p.wish, err
+	for len(s.words) > 0 {
+		if err := s.next(); err != nil {
+			return s.wish, err
 		}
 	}
-	return p.wish, nil
+	return s.wish, nil
 }
 
-type parser struct {
+type sentence struct {
 	known *Known
 	wish  Wish
 	words []string
@@ -60,12 +60,12 @@ var (
 )
 
 // next reads one word, or a word and what belongs to it.
-func (p *parser) next() error {
-	w := p.take()
+func (s *sentence) next() error {
+	w := s.take()
 	key, value, hasValue := strings.Cut(w, "=")
 	if flag, ok := strings.CutPrefix(key, "--"); ok {
 		if hasValue {
-			p.words = append([]string{value}, p.words...)
+			s.words = append([]string{value}, s.words...)
 		}
 		w = flag
 	} else if w == "-a" {
@@ -73,181 +73,180 @@ func (p *parser) next() error {
 	}
 	switch w {
 	case "spot", "preemptible":
-		return p.set(&Wish{Market: bridge.Spot})
+		return s.set(&Wish{Market: bridge.Spot})
 	case "on-demand", "ondemand", "od":
-		return p.set(&Wish{Market: bridge.OnDemand})
+		return s.set(&Wish{Market: bridge.OnDemand})
 	case "project", "account":
-		return p.named(w, func(v string) *Wish { return &Wish{Project: v} })
+		return s.named(w, func(v string) *Wish { return &Wish{Project: v} })
 	case "cluster":
-		return p.named(w, func(v string) *Wish { return &Wish{Cluster: v} })
+		return s.named(w, func(v string) *Wish { return &Wish{Cluster: v} })
 	case "job":
-		return p.named(w, func(v string) *Wish { return &Wish{Job: bridge.JobID(v)} })
+		return s.named(w, func(v string) *Wish { return &Wish{Job: bridge.JobID(v)} })
 	case "type":
-		return p.named(w, func(v string) *Wish { return &Wish{Type: v} })
+		return s.named(w, func(v string) *Wish { return &Wish{Type: v} })
 	case "on", "in", "place":
-		return p.place(w)
+		return s.place(w)
 	case "max", "under", "<=":
-		return p.money(w)
+		return s.money(w)
 	case "because", "reason":
-		text := strings.Join(p.words, " ")
-		p.words = nil
-		return p.set(&Wish{Reason: text})
+		text := strings.Join(s.words, " ")
+		s.words = nil
+		return s.set(&Wish{Reason: text})
 	case "for", "duration", "gpus":
-		if len(p.words) > 0 && number.MatchString(p.words[0]) && w != "gpus" && (len(p.words) == 1 || !isUnit(p.words[1])) {
-			return p.bareNumber(p.words[0])
+		if len(s.words) > 0 && number.MatchString(s.words[0]) && w != "gpus" && (len(s.words) == 1 || !isUnit(s.words[1])) {
+			return s.bareNumber(s.take())
 		}
 		return nil
 	}
 	if project, ok := strings.CutPrefix(w, "@"); ok && project != "" {
-		return p.set(&Wish{Project: project})
+		return s.set(&Wish{Project: project})
 	}
 	if slices.Contains(fillers, w) {
 		return nil
 	}
-	return p.quantity(w)
+	return s.quantity(w)
 }
 
 // quantity reads sizes, durations and numbers with the word that follows.
-func (p *parser) quantity(w string) error {
+func (s *sentence) quantity(w string) error {
 	if m := sizeWord.FindStringSubmatch(w); m != nil {
-		return p.sized(m[1], m[2])
+		return s.sized(m[1], m[2])
 	}
 	if m := gpuColon.FindStringSubmatch(w); m != nil {
-		return p.sized(m[2], m[1])
+		return s.sized(m[2], m[1])
 	}
 	if m := amountUnit.FindStringSubmatch(w); m != nil {
-		return p.amount(m[1], m[2])
+		return s.amount(m[1], m[2])
 	}
 	if d, ok := readDuration(w); ok {
-		return p.set(&Wish{Seconds: int64(d / time.Second)})
+		return s.set(&Wish{Seconds: int64(d / time.Second)})
 	}
-	if decimal.MatchString(w) && len(p.words) > 0 {
-		return p.numbered(w)
+	if decimal.MatchString(w) && len(s.words) > 0 {
+		return s.numbered(w)
 	}
 	if number.MatchString(w) {
-		return p.bareNumber(w)
+		return s.bareNumber(w)
 	}
 	if moneyWord.MatchString(w) || strings.HasPrefix(w, "$") {
-		return p.bad("max "+w, "%s is money: say what it is for", w)
+		return s.bad("max "+w, "%s is money: say what it is for", w)
 	}
-	if slices.Contains(p.known.Types, w) {
-		return p.set(&Wish{Type: w})
+	if slices.Contains(s.known.Types, w) {
+		return s.set(&Wish{Type: w})
 	}
-	if slices.Contains(p.known.Places, w) {
-		return p.set(&Wish{Place: w})
+	if slices.Contains(s.known.Places, w) {
+		return s.set(&Wish{Place: w})
 	}
-	return p.unknown(w)
+	return s.unknown(w)
 }
 
 // numbered reads a number and the word after it: "8 h100", "2 nodes", "6 hours", "64 gb".
-func (p *parser) numbered(n string) error {
-	unit := p.take()
+func (s *sentence) numbered(n string) error {
+	unit := s.take()
 	switch {
 	case slices.Contains([]string{"node", "nodes", "machine", "machines"}, unit) && number.MatchString(n):
-		return p.count(n, func(k int) *Wish { return &Wish{Machines: k} })
+		return s.count(n, func(k int) *Wish { return &Wish{Machines: k} })
 	case unit == "x" || unit == "*":
-		if len(p.words) > 0 {
-			return p.sized(n, p.take())
+		if len(s.words) > 0 {
+			return s.sized(n, s.take())
 		}
 	case amountUnit.MatchString(n + unit):
-		return p.amount(n, unit)
-	case slices.Contains(append([]string{"gpu", "gpus"}, p.known.GPUs...), unit), slices.Contains(p.known.Types, unit):
-		return p.sized(n, unit)
+		return s.amount(n, unit)
+	case slices.Contains(append([]string{"gpu", "gpus"}, s.known.GPUs...), unit), slices.Contains(s.known.Types, unit):
+		return s.sized(n, unit)
 	}
 	if d, ok := readDuration(n + unit); ok {
-		return p.set(&Wish{Seconds: int64(d / time.Second)})
+		return s.set(&Wish{Seconds: int64(d / time.Second)})
 	}
 	if !number.MatchString(n) {
-		return p.unknown(n)
+		return s.unknown(n)
 	}
-	p.words = append([]string{unit}, p.words...)
-	return p.bareNumber(n)
+	s.words = append([]string{unit}, s.words...)
+	return s.bareNumber(n)
 }
 
 // sized reads a count of GPUs or of machines of a type.
-func (p *parser) sized(n, what string) error {
+func (s *sentence) sized(n, what string) error {
 	switch {
 	case slices.Contains([]string{"gpu", "gpus"}, what):
-		return p.count(n, func(k int) *Wish { return &Wish{GPUs: k} })
-	case slices.Contains(p.known.GPUs, what):
-		return p.count(n, func(k int) *Wish { return &Wish{GPUs: k, GPUType: what} })
-	case slices.Contains(p.known.Types, what):
-		return p.count(n, func(k int) *Wish { return &Wish{Machines: k, Type: what} })
+		return s.count(n, func(k int) *Wish { return &Wish{GPUs: k} })
+	case slices.Contains(s.known.GPUs, what):
+		return s.count(n, func(k int) *Wish { return &Wish{GPUs: k, GPUType: what} })
+	case slices.Contains(s.known.Types, what):
+		return s.count(n, func(k int) *Wish { return &Wish{Machines: k, Type: what} })
 	}
-	all := append(slices.Clone(p.known.GPUs), p.known.Types...)
+	all := append(slices.Clone(s.known.GPUs), s.known.Types...)
 	near := nearest(what, all)
 	if near == "" {
-		return p.bad("", "no GPU or machine type is called %q; known: %s", what, listed(all))
+		return s.bad("", "no GPU or machine type is called %q; known: %s", what, listed(all))
 	}
-	return p.bad(fmt.Sprintf("%sx%s", n, near), "no GPU or machine type is called %q; did you mean %s? Known: %s", what, near, listed(all))
+	return s.bad(fmt.Sprintf("%sx%s", n, near), "no GPU or machine type is called %q; did you mean %s? Known: %s", what, near, listed(all))
 }
 
-func (p *parser) count(n string, of func(int) *Wish) error {
+func (s *sentence) count(n string, of func(int) *Wish) error {
 	k, err := strconv.Atoi(n)
 	if err != nil || k < 1 || k > maxCount {
-		return p.bad("", "%s is not a number of things one can rent (1 to %d)", n, maxCount)
+		return s.bad("", "%s is not a number of things one can rent (1 to %d)", n, maxCount)
 	}
-	return p.set(of(k))
+	return s.set(of(k))
 }
 
 // maxCount is more than any one request may mean.
 const maxCount = 10_000
 
-func (p *parser) amount(n, unit string) error {
+func (s *sentence) amount(n, unit string) error {
 	k, err := strconv.ParseInt(n, 10, 32)
 	if err != nil || k < 1 {
-		return p.bad("", "%s%s is not an amount", n, unit)
+		return s.bad("", "%s%s is not an amount", n, unit)
 	}
 	switch unit[0] {
 	case 'c':
-		return p.set(&Wish{CPUs: int(k)})
+		return s.set(&Wish{CPUs: int(k)})
 	case 't':
-		return p.set(&Wish{MemoryMiB: k << 20})
+		return s.set(&Wish{MemoryMiB: k << 20})
 	}
-	return p.set(&Wish{MemoryMiB: k << 10})
+	return s.set(&Wish{MemoryMiB: k << 10})
 }
 
-func (p *parser) bareNumber(n string) error {
-	return p.bad("for "+n+"m", "%s what? Say %sm for minutes, %sh for hours, or %sxh100 for GPUs", n, n, n, n)
+func (s *sentence) bareNumber(n string) error {
+	return s.bad("for "+n+"m", "%s what? Say %sm for minutes, %sh for hours, or %sxh100 for GPUs", n, n, n, n)
 }
 
-func (p *parser) named(what string, of func(string) *Wish) error {
-	if len(p.words) == 0 {
-		return p.bad("", "%s of which name? A word is missing after %q", what, what)
+func (s *sentence) named(what string, of func(string) *Wish) error {
+	if len(s.words) == 0 {
+		return s.bad("", "%s of which name? A word is missing after %q", what, what)
 	}
-	return p.set(of(p.take()))
+	return s.set(of(s.take()))
 }
 
-func (p *parser) place(w string) error {
-	if len(p.words) == 0 {
-		return p.bad("", "a cloud or region is missing after %q", w)
+func (s *sentence) place(w string) error {
+	if len(s.words) == 0 {
+		return s.bad("", "a cloud or region is missing after %q", w)
 	}
-	v := p.take()
-	if slices.Contains(p.known.Places, v) {
-		return p.set(&Wish{Place: v})
+	v := s.take()
+	if slices.Contains(s.known.Places, v) {
+		return s.set(&Wish{Place: v})
 	}
-	try := ""
-	if near := nearest(v, p.known.Places); near != "" {
-		try = "in " + near
+	if near := nearest(v, s.known.Places); near != "" {
+		return s.bad("in "+near, "no cloud, region or zone is called %q; did you mean %s? Known: %s", v, near, listed(s.known.Places))
 	}
-	return p.bad(try, "no cloud, region or zone is called %q; known: %s", v, listed(p.known.Places))
+	return s.bad("", "no cloud, region or zone is called %q; known: %s", v, listed(s.known.Places))
 }
 
 // money reads a ceiling. Without a currency it is refused, and so is a sign
 // that two currencies share.
-func (p *parser) money(w string) error {
-	if len(p.words) == 0 {
-		return p.bad("max $120", "how much? An amount is missing after %q", w)
+func (s *sentence) money(w string) error {
+	if len(s.words) == 0 {
+		return s.bad("max $120", "how much? An amount is missing after %q", w)
 	}
-	v := p.take()
-	if decimal.MatchString(v) && len(p.words) > 0 && slices.Contains([]string{"usd", "eur", "cny", "gbp", "jpy"}, p.words[0]) {
-		v += p.take()
+	v := s.take()
+	if decimal.MatchString(v) && len(s.words) > 0 && slices.Contains([]string{"usd", "eur", "cny", "gbp", "jpy"}, s.words[0]) {
+		v += s.take()
 	}
 	m, err := readMoney(v)
 	if err != nil {
-		return p.bad("max $120", "%s", err)
+		return s.bad("max $120", "%s", err)
 	}
-	return p.set(&Wish{Max: m})
+	return s.set(&Wish{Max: m})
 }
 
 func readMoney(v string) (bridge.Money, error) {
@@ -342,31 +341,31 @@ func isUnit(w string) bool {
 	return ok
 }
 
-func (p *parser) take() string {
-	w := p.words[0]
-	p.words = p.words[1:]
+func (s *sentence) take() string {
+	w := s.words[0]
+	s.words = s.words[1:]
 	return w
 }
 
-func (p *parser) set(o *Wish) error { return p.wish.merge(o) }
+func (s *sentence) set(o *Wish) error { return s.wish.merge(o) }
 
-func (p *parser) unknown(w string) error {
-	words := slices.Concat([]string{"spot", "on-demand", "project", "max", "for", "because", "in", "job", "nodes"}, p.known.GPUs, p.known.Types, p.known.Places)
+func (s *sentence) unknown(w string) error {
+	words := slices.Concat([]string{"spot", "on-demand", "project", "max", "for", "because", "in", "job", "nodes"}, s.known.GPUs, s.known.Types, s.known.Places)
 	near := nearest(strings.TrimLeft(w, "-"), words)
 	if near == "" {
-		return p.bad("", "the word %q means nothing here", w)
+		return s.bad("", "the word %q means nothing here", w)
 	}
-	return p.bad(near, "the word %q means nothing here; did you mean %s?", w, near)
+	return s.bad(near, "the word %q means nothing here; did you mean %s?", w, near)
 }
 
 // bad is an error with what was understood and one line that works, made of
 // what was understood, the corrected word and what had not been read yet.
-func (p *parser) bad(fixed, format string, args ...any) error {
-	try := strings.Join(append(slices.DeleteFunc([]string{"spillway rent", p.wish.String(), fixed}, func(s string) bool { return s == "" }), p.words...), " ")
-	if p.wish.String() == "" && fixed == "" {
+func (s *sentence) bad(fixed, format string, args ...any) error {
+	try := strings.Join(append(slices.DeleteFunc([]string{"spillway rent", s.wish.String(), fixed}, func(s string) bool { return s == "" }), s.words...), " ")
+	if s.wish.String() == "" && fixed == "" {
 		try = "spillway rent 8xh100 for 2h"
 	}
-	return &Error{Kind: BadRequest, Understood: p.wish.String(), Wrong: fmt.Sprintf(format, args...), Try: try}
+	return &Error{Kind: BadRequest, Understood: s.wish.String(), Wrong: fmt.Sprintf(format, args...), Try: try}
 }
 
 // tidy makes what phones and keyboards of other scripts type plain: full-width

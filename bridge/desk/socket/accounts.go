@@ -1,0 +1,67 @@
+package socket
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Accounts turns a uid into the Unix account and its groups, as the host's
+// name service knows them: files, LDAP or whatever the site uses. Answers are
+// kept for a minute. It is safe for use by several goroutines.
+type Accounts struct {
+	mu    sync.Mutex
+	known map[int]account
+	now   func() time.Time
+}
+
+type account struct {
+	name   string
+	groups []string
+	at     time.Time
+}
+
+const (
+	accountsFor   = time.Minute
+	accountsPause = 5 * time.Second // of one look-up
+)
+
+// NewAccounts returns an empty cache.
+func NewAccounts(now func() time.Time) *Accounts {
+	return &Accounts{known: map[int]account{}, now: now}
+}
+
+// Of returns the account of a uid. A uid without an account is an error: rights
+// hang on names.
+func (a *Accounts) Of(ctx context.Context, uid int) (name string, groups []string, err error) {
+	a.mu.Lock()
+	got, ok := a.known[uid]
+	a.mu.Unlock()
+	if ok && a.now().Sub(got.at) < accountsFor {
+		return got.name, got.groups, nil
+	}
+	// A binary without cgo reads /etc/passwd only; these two ask the host.
+	ctx, cancel := context.WithTimeout(ctx, accountsPause)
+	defer cancel()
+	line, err := exec.CommandContext(ctx, "getent", "passwd", strconv.Itoa(uid)).Output()
+	if err != nil {
+		return "", nil, fmt.Errorf("look up uid %d: %w", uid, err)
+	}
+	name, _, _ = strings.Cut(string(line), ":")
+	if name == "" {
+		return "", nil, fmt.Errorf("look up uid %d: no name", uid)
+	}
+	out, err := exec.CommandContext(ctx, "id", "-Gn", "--", name).Output()
+	if err != nil {
+		return "", nil, fmt.Errorf("look up groups of %s: %w", name, err)
+	}
+	got = account{name, strings.Fields(string(out)), a.now()}
+	a.mu.Lock()
+	a.known[uid] = got
+	a.mu.Unlock()
+	return got.name, got.groups, nil
+}
