@@ -140,6 +140,15 @@ func (e *engine) Terms(d *bridge.Demand, f *bridge.Facts) *bridge.Terms {
 	return e.learn(d, v)
 }
 
+// SameTerms reports whether every demand gets the same terms under two sets of
+// figures of one cluster; see bridge.SteadyPolicy.
+func (e *engine) SameTerms(a, b *bridge.Facts) bool {
+	if *a == *b {
+		return true
+	}
+	return !e.moving && e.look(a).outcome == e.look(b).outcome
+}
+
 // look returns the view of a cluster's figures, evaluating what depends on
 // them alone.
 func (e *engine) look(f *bridge.Facts) *view {

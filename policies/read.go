@@ -28,8 +28,9 @@ func (r *reader) read(root strict.Node) {
 	f := r.file
 	f.optOut.words = []string{wordStay}
 	version := 0
-	later := func(strict.Node) {}
-	whole := root.Object(
+	var budgets, base, classes, rules strict.Node
+	later := func(dst *strict.Node) func(strict.Node) { return func(n strict.Node) { *dst = n } }
+	root.Object(
 		strict.Need("version", "version: 1", strict.Whole(&version, 1, 1)),
 		strict.Need("organisation", "organisation: lab", strict.Text(&f.organisation, level)),
 		strict.Need("currency", "currency: USD", strict.Text(&f.currency, isoCurrency)),
@@ -38,22 +39,19 @@ func (r *reader) read(root strict.Node) {
 		strict.May("roles", "roles: {admins: [root], approvers: [ana]}", r.roles),
 		strict.Need("accounts", `accounts: [{account: "*", to: "all/{account}"}]`, r.mappings),
 		strict.May("opt_out", "opt_out: {partitions: [interactive]}", r.optOuts),
-		strict.May("defaults", "defaults: {idle: 10m}", later),
-		strict.May("classes", "classes: {P1: {wait: 15m}}", later),
-		strict.Need("rules", "rules: [{name: everyone, class: P1}]", later),
-		strict.May("budgets", "budgets: [{account: lab, every: month, zone: UTC, limit: 500 USD}]", later),
+		strict.May("defaults", "defaults: {idle: 10m}", later(&base)),
+		strict.May("classes", "classes: {P1: {wait: 15m}}", later(&classes)),
+		strict.Need("rules", "rules: [{name: everyone, class: P1}]", later(&rules)),
+		strict.May("budgets", "budgets: [{account: lab, every: month, zone: UTC, limit: 500 USD}]", later(&budgets)),
 	)
-	if !whole {
-		return
-	}
 	for _, section := range []struct {
-		key  string
+		node strict.Node
 		read func(strict.Node)
 	}{
-		{"budgets", r.readBudgets}, {"defaults", r.readDefaults}, {"classes", r.readClasses}, {"rules", r.readRules},
+		{budgets, r.readBudgets}, {base, r.readDefaults}, {classes, r.readClasses}, {rules, r.readRules},
 	} {
-		if n, ok := root.Get(section.key); ok {
-			section.read(n)
+		if section.node.Given() {
+			section.read(section.node)
 		}
 	}
 }
@@ -107,7 +105,7 @@ func (r *reader) readBudgets(n strict.Node) {
 		r.checkBudget(e, &b)
 		key := string(b.Account) + " every " + string(b.Every)
 		if first, twice := at[key]; twice && b.Account != "" {
-			e.With("").Refuse(fmt.Sprintf("a second budget of %s, the first is on line %d: keep one", key, first.Line()))
+			e.With("every: day").Refuse(fmt.Sprintf("a second budget of %s, the first is on line %d: keep one", key, first.Line()))
 			return
 		}
 		at[key] = e

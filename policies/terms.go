@@ -179,7 +179,7 @@ func (r *reader) readClasses(n strict.Node) {
 		}
 	}
 	n.Object(
-		strict.May("P0", "", func(n strict.Node) {
+		strict.May("P0", "P1: {wait: 15m}", func(n strict.Node) {
 			n.FaultKey("P0 never leaves reserved capacity, there is nothing to set")
 		}),
 		strict.May("P1", "P1: {wait: 15m}", read(bridge.P1)),

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/config/strict/stricttest"
 )
 
 // TestTerms reads archives of a policy (or the name of a shipped one in the
@@ -29,18 +30,18 @@ func TestTerms(t *testing.T) {
 			}
 			policy := policyOf(t, archive).Policy()
 			var f bridge.Facts
-			if err := json.Unmarshal(section(t, archive, "facts.json"), &f); err != nil {
+			if err := json.Unmarshal(stricttest.Section(t, archive, "facts.json"), &f); err != nil {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			for line := range strings.Lines(string(section(t, archive, "jobs.json"))) {
+			for line := range strings.Lines(string(stricttest.Section(t, archive, "jobs.json"))) {
 				d := bridge.Demand{Cluster: f.Cluster, Nodes: 1, Count: 1}
 				if err := json.Unmarshal([]byte(line), &d); err != nil {
 					t.Fatalf("%s: %v", line, err)
 				}
 				fmt.Fprintf(&out, "%s: %s\n", d.Job, describe(policy.Terms(&d, &f)))
 			}
-			compare(t, path, archive, "want", out.String())
+			stricttest.Compare(t, path, archive, "want", out.String())
 		})
 	}
 }
@@ -51,7 +52,7 @@ func policyOf(t *testing.T, archive *txtar.Archive) *File {
 	name := strings.TrimSpace(string(archive.Comment))
 	data := []byte(nil)
 	if name == "" {
-		name, data = "policy.yaml", section(t, archive, "policy.yaml")
+		name, data = "policy.yaml", stricttest.Section(t, archive, "policy.yaml")
 	} else {
 		var err error
 		if data, err = os.ReadFile(name); err != nil {

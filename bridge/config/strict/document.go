@@ -36,11 +36,11 @@ func Parse(file string, data []byte) *Document {
 	d := &Document{file: file}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(data) > maxBytes {
-		d.fault(1, 1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), maxBytes))
+		d.fault(1, 1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), maxBytes), "")
 		return d
 	}
 	if line, column, ok := firstInvalid(data); ok {
-		d.fault(line, column, "not UTF-8 text")
+		d.fault(line, column, "not UTF-8 text", "")
 		return d
 	}
 	d.source = string(data)
@@ -54,7 +54,7 @@ func (d *Document) parse() {
 	defer func() {
 		if p := recover(); p != nil {
 			d.root = nil
-			d.fault(1, 1, fmt.Sprintf("cannot be read as YAML (%v)", p))
+			d.fault(1, 1, fmt.Sprintf("cannot be read as YAML (%v)", p), "")
 		}
 	}()
 	tokens := lexer.Tokenize(d.source)
@@ -71,7 +71,7 @@ func (d *Document) parse() {
 		case doc.Body == nil:
 		case d.root != nil:
 			p := position(doc.Body)
-			d.fault(p.Line, p.Column, "a second document in one file: keep one")
+			d.fault(p.Line, p.Column, "a second document in one file: keep one", "")
 			d.root = nil
 			return
 		default:
@@ -79,7 +79,7 @@ func (d *Document) parse() {
 		}
 	}
 	if d.root == nil {
-		d.fault(1, 1, "the file is empty")
+		d.fault(1, 1, "the file is empty", "version: 1")
 	}
 }
 
@@ -87,7 +87,7 @@ func (d *Document) parse() {
 func (d *Document) bounded(tokens token.Tokens) bool {
 	if len(tokens) > maxTokens {
 		p := tokens[maxTokens].Position
-		d.fault(p.Line, p.Column, fmt.Sprintf("the file has more than %d words", maxTokens))
+		d.fault(p.Line, p.Column, fmt.Sprintf("the file has more than %d words", maxTokens), "")
 		return false
 	}
 	flow, line, marks := 0, 0, 0
@@ -101,7 +101,7 @@ func (d *Document) bounded(tokens token.Tokens) bool {
 			return false
 		case token.SingleQuoteType, token.DoubleQuoteType:
 			if strings.Contains(strings.TrimSpace(t.Origin), "\n") {
-				d.fault(t.Position.Line, t.Position.Column, "a quote that is not closed on its line")
+				d.fault(t.Position.Line, t.Position.Column, "a quote that is not closed on its line", `name: "value"`)
 				return false
 			}
 		case token.SequenceStartType, token.MappingStartType:
@@ -111,15 +111,15 @@ func (d *Document) bounded(tokens token.Tokens) bool {
 		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType:
 			marks++
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			d.fault(t.Position.Line, t.Position.Column, "anchors, aliases and merge keys are not used here: write the value where it is needed")
+			d.fault(t.Position.Line, t.Position.Column, "anchors, aliases and merge keys are not used here: write the value where it is needed", "name: value")
 			return false
 		case token.TagType:
-			d.fault(t.Position.Line, t.Position.Column, "tags are not used here: write the plain value")
+			d.fault(t.Position.Line, t.Position.Column, "tags are not used here: write the plain value", "name: value")
 			return false
 		}
 		inFlow := flow > 0
 		if flow > maxDepth || t.Position.IndentNum > 4*maxDepth || marks > maxDepth && !inFlow {
-			d.fault(t.Position.Line, t.Position.Column, fmt.Sprintf("nested deeper than %d levels", maxDepth))
+			d.fault(t.Position.Line, t.Position.Column, fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
 			return false
 		}
 	}
@@ -132,7 +132,7 @@ func (d *Document) syntax(err error) {
 		d.broken(ye.GetMessage(), ye.GetToken())
 		return
 	}
-	d.fault(1, 1, "not YAML: "+err.Error())
+	d.fault(1, 1, "not YAML: "+err.Error(), "")
 }
 
 // broken reports what is not YAML, with advice for what people get wrong most.
@@ -147,11 +147,11 @@ func (d *Document) broken(text string, at *token.Token) {
 	case strings.Contains(text, "	"), strings.Contains(text, "tab character"):
 		text = "a tab; indent with spaces"
 	}
-	d.fault(line, column, "not YAML: "+text)
+	d.fault(line, column, "not YAML: "+text, "name: value")
 }
 
-func (d *Document) fault(line, column int, wrong string) {
-	d.faults = append(d.faults, &Fault{File: d.file, Line: line, Column: column, Wrong: wrong})
+func (d *Document) fault(line, column int, wrong, example string) {
+	d.faults = append(d.faults, &Fault{File: d.file, Line: line, Column: column, Wrong: wrong, Example: example})
 }
 
 // Root is the file's own mapping.

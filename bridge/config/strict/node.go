@@ -35,6 +35,9 @@ func May(key, example string, read func(Node)) Field { return Field{key, example
 // Path is how people name the value, for example budgets[0].limit.
 func (n Node) Path() string { return n.path }
 
+// Given reports whether the node is a value of a file at all.
+func (n Node) Given() bool { return n.node != nil }
+
 // Line is the line the value begins on, from 1.
 func (n Node) Line() int {
 	if n.node == nil {
@@ -193,6 +196,7 @@ func (n Node) child(v, key ast.Node, name string) Node {
 
 func (n Node) unknown(name string, fields []Field) {
 	wrong := "unknown key; known here: " + keysOf(fields)
+	n.example = fields[0].example
 	if near, ok := nearest(name, fields); ok {
 		wrong, n.example = "unknown key; did you mean "+near.key+"?", near.example
 	}
