@@ -1,0 +1,20 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+)
+
+func TestQueueOverflowsAndDrainsAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.cluster.submit("2", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Minute, "both jobs done", func() bool { return w.job("1").state == "done" && w.job("2").state == "done" })
+		w.settled(5 * time.Minute)
+		if n := len(w.a.machines); n != 2 || len(w.b.machines) != 0 {
+			t.Errorf("%d machines on the cheaper cloud, %d on the other; want 2 and 0", n, len(w.b.machines))
+		}
+		t.Log(w.story())
+	})
+}
