@@ -81,6 +81,9 @@ func Quarter(t time.Time) int64 {
 	return q
 }
 
+// QuarterStart returns the first instant of a quarter hour, in UTC.
+func QuarterStart(q int64) time.Time { return time.Unix(q*quarterSeconds, 0).UTC() }
+
 func orUTC(zone *time.Location) *time.Location {
 	if zone == nil {
 		return time.UTC

@@ -113,5 +113,8 @@ func TestQuartersCountDownBefore1970(t *testing.T) {
 		if got := ledger.Quarter(time.Unix(s, 0)); got != want {
 			t.Errorf("second %d is in quarter %d, want %d", s, got, want)
 		}
+		if got := ledger.Quarter(ledger.QuarterStart(want)); got != want {
+			t.Errorf("the start of quarter %d is in quarter %d", want, got)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/ledger"
@@ -182,14 +183,22 @@ func tally(ctx context.Context, q asker, query string) (map[slot]int64, error) {
 func (r *LedgerReport) differences(what string, stored, replayed map[slot]int64) {
 	for k, micro := range stored {
 		if replayed[k] != micro {
-			r.fault("%s of %s in quarter hour %d is stored as %d, the ledger gives %d", what, k.Account, k.quarter, micro, replayed[k])
+			r.fault("%s of %s is stored as %d, the ledger gives %d", what, k, micro, replayed[k])
 		}
 	}
 	for k, micro := range replayed {
 		if _, ok := stored[k]; !ok {
-			r.fault("%s of %s in quarter hour %d is not stored, the ledger gives %d", what, k.Account, k.quarter, micro)
+			r.fault("%s of %s is not stored, the ledger gives %d", what, k, micro)
 		}
 	}
+}
+
+// String names the account, and the quarter hour by its start in UTC.
+func (k slot) String() string {
+	if k.quarter == 0 {
+		return string(k.Account)
+	}
+	return string(k.Account) + " in the quarter hour of " + ledger.QuarterStart(k.quarter).Format(time.RFC3339)
 }
 
 // roots sums the widest accounts by currency.
