@@ -59,8 +59,8 @@ var fields = []field{
 	{"Reservation", text(func(j *job) *string { return &j.Reservation })},
 	{"OverSubscribe", text(func(j *job) *string { return &j.Sharing })},
 	{"CoreSpec", text(func(j *job) *string { return &j.CoreSpec })},
-	{"Requeue", flag(func(j *job) *bool { return &j.Requeue })},
-	{"BatchFlag", flag(func(j *job) *bool { return &j.Batch })},
+	{"Requeue", boolean(func(j *job) *bool { return &j.Requeue })},
+	{"BatchFlag", boolean(func(j *job) *bool { return &j.Batch })},
 	{"RestartCnt", count(func(j *job) *int { return &j.Restarts })},
 	{"NodeList", text(func(j *job) *string { return &j.NodeList })},
 	{"Reason", text(func(j *job) *string { return &j.Reason })},
@@ -134,7 +134,7 @@ func (j *job) setTopology(name string, n int) {
 	j.Topology[name] = n
 }
 
-func flag(at func(*job) *bool) func(*job, string) error {
+func boolean(at func(*job) *bool) func(*job, string) error {
 	return func(j *job, v string) error {
 		switch v {
 		case "1":

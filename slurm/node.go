@@ -125,6 +125,9 @@ func parseNodes(data []byte) ([]bridge.Node, error) {
 		return nil, err
 	}
 	bad := mishaps{what: "nodes"}
+	if len(records) == 0 {
+		bad.add(1, "", fmt.Errorf("no nodes, and no word that there are none"))
+	}
 	out := make([]bridge.Node, 0, len(records))
 	for i, r := range records {
 		n, err := readNode(r)

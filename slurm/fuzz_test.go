@@ -1,0 +1,84 @@
+package slurm
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// seeds are the answers of real controllers.
+func seeds(f *testing.F, name string) {
+	f.Helper()
+	for _, version := range versions {
+		data, err := os.ReadFile(filepath.Join("testdata", version, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+}
+
+// checkJobs holds what must be true of every job that was read without error.
+func checkJobs(t *testing.T, jobs []job) {
+	t.Helper()
+	for i := range jobs {
+		j := &jobs[i]
+		if j.ID == "" || j.State == "" {
+			t.Errorf("job %+v has no id or state", j)
+		}
+		v := &view{countsMemory: true}
+		r := shapeOf(j, v)
+		if r.nodes < 1 || r.shape.CPUs < 1 || r.shape.MemoryMiB < 0 || r.shape.GPUs < 0 || r.shape.DiskMiB < 0 {
+			t.Errorf("job %+v asks for %+v", j, r)
+		}
+		if n, err := gangs(j, v); err == nil && n < 1 {
+			t.Errorf("job %+v stands for %d gangs", j, n)
+		}
+	}
+}
+
+func FuzzQueueText(f *testing.F) {
+	seeds(f, "jobs.txt")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if jobs, err := parseQueue(data, "NONCE"); err == nil {
+			checkJobs(t, jobs)
+		}
+	})
+}
+
+func FuzzQueueJSON(f *testing.F) {
+	seeds(f, "jobs.json")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if jobs, err := parseQueueJSON(data); err == nil {
+			checkJobs(t, jobs)
+		}
+	})
+}
+
+func FuzzNodesAndPartitions(f *testing.F) {
+	seeds(f, "nodes.txt")
+	seeds(f, "partitions.txt")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if nodes, err := parseNodes(data); err == nil {
+			for _, n := range nodes {
+				if n.Shape.CPUs < 0 || n.Free.CPUs < 0 || n.Free.MemoryMiB < 0 || n.Free.GPUs < 0 || !n.Usable && n.Free.CPUs > 0 {
+					t.Errorf("node %+v", n)
+				}
+			}
+		}
+		_, _ = parsePartitions(data)
+		_, _ = parseSettings(data)
+	})
+}
+
+func FuzzExpressions(f *testing.F) {
+	for _, s := range []string{"a&(b|c)", "[a|b]", "n[0-3,7]x[1-2]", "1-9:2,20%4", "gres/gpu:a100:2(S:0-1),shard:2K"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(_ *testing.T, s string) {
+		_, _ = parseFeatures(s)
+		_, _ = expandHosts(s)
+		_, _, _ = parseTasks(s)
+		_, _ = parseGRES(s)
+	})
+}
