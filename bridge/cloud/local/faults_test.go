@@ -255,6 +255,24 @@ func TestC_F26_lagging_list_does_not_lose_what_was_promised(t *testing.T) {
 	}
 }
 
+func TestForgottenMachinesAreGoneAndNotPending(t *testing.T) {
+	r := start(t, replace(t, world, "page: 4", "linger: 1ms"), server.NewNullHost())
+	l := r.launch(1, zone, bridge.OnDemand)
+	m := r.running(l)[0]
+	h := r.handle(l)
+	if err := r.cloud.Terminate(t.Context(), []string{m.ID}); err != nil {
+		t.Fatal(err)
+	}
+	r.await("no list has the machine", func() bool { return len(r.list().Instances) == 0 })
+	got, err := r.cloud.Observe(t.Context(), l, h)
+	if err != nil || len(got) != 1 || got[0].ID != m.ID || got[0].State != bridge.InstanceGone {
+		t.Errorf("observe: %+v, %v", got, err)
+	}
+	if again := r.handle(l); again != h {
+		t.Errorf("the same token made another operation %s, before %s", again, h)
+	}
+}
+
 func TestC_F31_adapter_keeps_under_the_limits_by_itself(t *testing.T) {
 	r := start(t, world, server.NewNullHost())
 	for range 300 {

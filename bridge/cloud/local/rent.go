@@ -45,8 +45,9 @@ func (c *Cloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, err
 // Observe returns the machines of a create. Without a handle, as after a
 // create without an answer, it looks for them by token and returns
 // bridge.CloudNotFound if none is listed (yet). Machines the cloud has
-// promised but does not show yet are returned with their id alone. The order is
-// the operation's and stays. When all machines ended for lack of capacity that is the error.
+// promised but does not show yet are returned with their id alone, as are those
+// it has forgotten, gone. The order is the operation's and stays. When all
+// machines ended for lack of capacity that is the error.
 //
 // Only the create's own outcome may come back as a refused kind: a failure of
 // the look itself, denied for instance, says nothing of the machines.
@@ -79,7 +80,11 @@ func (c *Cloud) Observe(ctx context.Context, l bridge.Launch, h bridge.Handle) (
 	}
 	for _, id := range made.Instances {
 		if !slices.ContainsFunc(found, func(m wire.Instance) bool { return m.ID == id }) {
-			found = append(found, wire.Instance{ID: id, Pool: poolOut(l.Pool), Token: l.Token, State: wire.StatePending})
+			m := wire.Instance{ID: id, Pool: poolOut(l.Pool), Token: l.Token, State: wire.StatePending}
+			if slices.Contains(made.Ended, id) {
+				m.State = wire.StateTerminated
+			}
+			found = append(found, m)
 		}
 	}
 	slices.SortFunc(found, func(a, b wire.Instance) int {

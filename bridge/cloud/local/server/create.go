@@ -248,6 +248,11 @@ func (s *Server) show(op *operation) wire.Operation {
 	case op.Error != nil:
 		out.Status, out.Error = wire.StatusFailed, op.Error
 	}
+	for _, id := range op.Machines {
+		if s.state.Machines[id] == nil {
+			out.Ended = append(out.Ended, id)
+		}
+	}
 	return out
 }
 

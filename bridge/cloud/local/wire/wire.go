@@ -82,6 +82,7 @@ type Operation struct {
 	ID        string   `json:"id"`
 	Status    Status   `json:"status"`
 	Instances []string `json:"instances,omitempty"`
+	Ended     []string `json:"ended,omitempty"` // those of Instances that ended so long ago that no list has them
 	Error     *Error   `json:"error,omitempty"`
 }
 
