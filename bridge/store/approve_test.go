@@ -114,8 +114,10 @@ func TestAnswersThatDoNotFitTheQuestion(t *testing.T) {
 		"a requester exchanged with it": {func(d *bridge.Decision, r *bridge.Rental) {
 			d.Who, r.Requester = "ann", "bob"
 		}, store.ErrOwn},
-		"an account exchanged with it": {func(_ *bridge.Decision, r *bridge.Rental) { r.Account = "org/rich" }, store.ErrMoney},
-		"a state that is not held":     {func(_ *bridge.Decision, r *bridge.Rental) { r.State = bridge.StateClosed }, store.ErrState},
+		"more money than was asked for": {func(_ *bridge.Decision, r *bridge.Rental) { r.Hold = usd(11) }, store.ErrMoney},
+		"a higher ceiling":              {func(_ *bridge.Decision, r *bridge.Rental) { r.MaxRate = bridge.Rate{Micro: 1, Currency: "USD"} }, store.ErrMoney},
+		"an account exchanged with it":  {func(_ *bridge.Decision, r *bridge.Rental) { r.Account = "org/rich" }, store.ErrMoney},
+		"a state that is not held":      {func(_ *bridge.Decision, r *bridge.Rental) { r.State = bridge.StateClosed }, store.ErrState},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newHands(noon))

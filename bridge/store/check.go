@@ -101,6 +101,11 @@ func (r *LedgerReport) holds(ctx context.Context, q asker, sheet *ledger.Sheet) 
 	if len(stored) != len(sheet.Holds) {
 		r.fault("%d holds are stored, the ledger gives %d", len(stored), len(sheet.Holds))
 	}
+	for id := range sheet.Overage {
+		if _, ok := sheet.Holds[id]; !ok {
+			r.fault("an overage was allowed for %s, which has no hold", id)
+		}
+	}
 	r.OpenHolds = len(sheet.Open())
 	return nil
 }

@@ -54,8 +54,8 @@ func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental,
 			return fmt.Errorf("from %s to %s, yes: %t: %w", was.State, next.State, d.Yes, ErrState)
 		case d.Who == "" || d.Who == was.Requester:
 			return fmt.Errorf("%q: %w", d.Who, ErrOwn)
-		case was.Cost != next.Cost || was.Account != next.Account || was.Requester != next.Requester:
-			return fmt.Errorf("account, requester or cost of the question changed: %w", ErrMoney)
+		case was.Hold != next.Hold || was.MaxRate != next.MaxRate || was.Cost != next.Cost || was.Account != next.Account:
+			return fmt.Errorf("account, hold, ceiling or cost of the question changed: %w", ErrMoney)
 		}
 		next.ApprovedBy = d.Who
 		short, err := w.short(ctx, next.Account, next.Hold, budgets)

@@ -69,9 +69,12 @@ func (s *Store) read(ctx context.Context, do func(tx *sql.Tx) error) error {
 	return explain(do(tx))
 }
 
-// tell appends news.
+// tell appends news; those without a time happen now.
 func (w *writing) tell(ctx context.Context, news []bridge.News) error {
 	for _, n := range news {
+		if n.At.IsZero() {
+			n.At = w.now
+		}
 		n.ID, n.At = 0, n.At.UTC()
 		body, err := json.Marshal(n)
 		if err != nil {
