@@ -25,6 +25,8 @@ type Config struct {
 	// AskFor is how long a question stays open where policy does not say, and
 	// AskAgain how long after a no the same jobs are not asked about.
 	AskFor, AskAgain time.Duration
+	// Problems says what goes wrong just now; nil: nothing is known.
+	Problems func() []string
 }
 
 // Desk answers people.

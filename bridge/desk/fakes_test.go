@@ -45,6 +45,15 @@ func (b *books) Rental(_ context.Context, id bridge.RentalID) (bridge.Rental, er
 	return bridge.Rental{}, ErrNoRental
 }
 
+func (b *books) ByKey(_ context.Context, key string) (bridge.Rental, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.IndexFunc(b.rentals, func(r bridge.Rental) bool { return r.Key == key }); i >= 0 {
+		return b.rentals[i], nil
+	}
+	return bridge.Rental{}, ErrNoRental
+}
+
 func (b *books) Live(context.Context) ([]bridge.Rental, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

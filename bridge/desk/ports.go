@@ -12,6 +12,8 @@ import (
 type Reader interface {
 	// Rental returns one rental, or ErrNoRental.
 	Rental(ctx context.Context, id bridge.RentalID) (bridge.Rental, error)
+	// ByKey returns the rental made for a request by hand, or ErrNoRental.
+	ByKey(ctx context.Context, key string) (bridge.Rental, error)
 	// Live returns all rentals that have not ended.
 	Live(ctx context.Context) ([]bridge.Rental, error)
 	// Recent returns the latest rentals, ended ones too, newest first.

@@ -89,6 +89,13 @@ func (q *RentRequest) key(p Person, w *Wish, now time.Time) string {
 
 // rentedBefore looks for a rental made for the same request.
 func (d *Desk) rentedBefore(ctx context.Context, q *RentRequest, key string) (bridge.Rental, bool, error) {
+	before, err := d.Reader.ByKey(ctx, key)
+	if err == nil {
+		return before, true, nil
+	}
+	if !errors.Is(err, ErrNoRental) {
+		return before, false, unreadable(err)
+	}
 	recent, err := d.Reader.Recent(ctx, recentRentals)
 	if err != nil {
 		return bridge.Rental{}, false, unreadable(err)
@@ -97,11 +104,7 @@ func (d *Desk) rentedBefore(ctx context.Context, q *RentRequest, key string) (br
 		r := &recent[i]
 		if q.Key != "" {
 			word, _, _ := cutLast(key, "#")
-			was, _, _ := cutLast(r.Key, "#")
-			switch {
-			case r.Key == key:
-				return *r, true, nil
-			case was == word:
+			if was, _, _ := cutLast(r.Key, "#"); was == word {
 				return *r, false, wrong(Conflict, "another --key", "the key %q was used for something else, %s", q.Key, r.ID)
 			}
 			continue

@@ -222,6 +222,9 @@ func (d *Desk) Status(ctx context.Context, _ Person, _ StatusRequest) (StatusAns
 		Version: d.Version, Daemon: d.Loop != nil, At: d.Now(), Clusters: []ClusterView{}, Clouds: []CloudView{},
 		Rentals: map[string]int{}, Problems: []string{},
 	}
+	if d.Problems != nil {
+		a.Problems = append(a.Problems, d.Problems()...)
+	}
 	marks, err := d.Reader.Marks(ctx)
 	if err != nil {
 		return a, unreadable(err)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/desk"
+)
+
+// wishFlags is what to rent, in words of any order or in flags.
+type wishFlags struct {
+	Words    []string      `arg:"" optional:"" help:"What, for how long, for which project: 8xh100 for 6h spot project nlp max $$120."`
+	Machines int           `help:"Number of machines." placeholder:"N"`
+	Type     string        `help:"The cloud's name of a machine type." placeholder:"NAME"`
+	GPUs     int           `name:"gpus" help:"GPUs of each machine; without --machines, altogether." placeholder:"N"`
+	GPU      string        `name:"gpu" help:"GPU type." placeholder:"NAME"`
+	CPUs     int           `name:"cpus" help:"CPUs of each machine." placeholder:"N"`
+	MemoryGB int64         `name:"memory-gib" help:"Memory of each machine in GiB." placeholder:"N"`
+	For      time.Duration `help:"For how long, for example 6h or 90m." placeholder:"TIME"`
+	Spot     bool          `xor:"market" help:"Spot machines only."`
+	OnDemand bool          `xor:"market" help:"On-demand machines only."`
+	Max      string        `help:"At most this much in all, with its currency: $$120 or 800cny." placeholder:"MONEY"`
+	Project  string        `short:"A" help:"Project that pays." placeholder:"NAME"`
+	Cluster  string        `help:"Cluster the machines join." placeholder:"NAME"`
+	In       string        `help:"Cloud, region or zone." placeholder:"NAME"`
+	Job      string        `help:"Size and time are those of this waiting job." placeholder:"ID"`
+	Reason   string        `help:"Why, for the approver and the record." placeholder:"TEXT"`
+}
+
+func (f *wishFlags) wish() desk.Wish {
+	w := desk.Wish{
+		Words: f.Words, Machines: f.Machines, Type: f.Type, GPUs: f.GPUs, GPUType: f.GPU, CPUs: f.CPUs, MemoryMiB: f.MemoryGB << 10,
+		Seconds: int64(f.For / time.Second), Project: f.Project, Cluster: f.Cluster, Place: f.In, Job: bridge.JobID(f.Job), Reason: f.Reason,
+	}
+	if f.Spot {
+		w.Market = bridge.Spot
+	}
+	if f.OnDemand {
+		w.Market = bridge.OnDemand
+	}
+	if f.Max != "" {
+		w.Words = append(append([]string{}, w.Words...), "max", f.Max) // read by the same rules as words
+	}
+	return w
+}
+
+type quoteCmd struct {
+	format
+	wishFlags
+}
+
+// Help gives examples.
+func (quoteCmd) Help() string {
+	return `Examples:
+  spillway quote 8xh100 for 6h project nlp
+  spillway quote 2 nodes 8xa100 90m spot
+  spillway quote job 4711
+  spillway quote --gpus 8 --gpu h100 --for 6h -A nlp -o json
+
+At most is what would be held: the dearest price over the whole time, boot included. What is not used comes back.
+
+JSON keys: at, understood, cluster, account, duration_seconds, offers[] (pool, machines, shape, rate, expected, at_most,
+boot_seconds, outcome (at-once, ask, refused), why, text, over), budgets[], why.`
+}
+
+// Run prints offers.
+func (c *quoteCmd) Run(a *app) error {
+	got, err := ask(a, desk.AskQuote, desk.QuoteRequest{Wish: c.wish(), Lang: a.lang()})
+	if err != nil {
+		return err
+	}
+	return c.print(a, got, func(p *page) { sayQuote(p, &got) })
+}
+
+const quoteRows = 12
+
+func sayQuote(p *page, q *desk.QuoteAnswer) {
+	p.line("%s, paid by %s. Nothing is rented by asking.", q.Understood, q.Account)
+	p.line("")
+	if len(q.Offers) == 0 {
+		p.line("Nothing: %s.", q.Why)
+		return
+	}
+	var rows []string
+	for i := range q.Offers {
+		if i == quoteRows {
+			break
+		}
+		o := &q.Offers[i]
+		rows = append(rows, row(fmt.Sprintf("%d x %s", o.Machines, desk.Place(o.Pool)), o.Shape.String(), bridge.Money(o.Rate).String(),
+			o.Expected, o.AtMost, "about "+desk.Span(time.Duration(o.Boot)*time.Second), outcome(o)))
+	}
+	p.table("OFFER\tEACH HAS\tEACH HOUR\tEXPECTED\tAT MOST\tREADY IN\tASKING FOR IT NOW", rows)
+	if more := len(q.Offers) - quoteRows; more > 0 {
+		p.line("%d dearer ones are not shown; -o json has all.", more)
+	}
+	sayBudgets(p, q.Budgets)
+	if q.Offers[0].Outcome != desk.Refused {
+		p.line("")
+		p.line("Rent the first: spillway rent %s", q.Understood)
+	}
+}
+
+func outcome(o *desk.Quoted) string {
+	switch o.Outcome {
+	case desk.AtOnce:
+		return "is rented at once"
+	case desk.AskOne:
+		if o.Over.Micro > 0 {
+			return "asks an approver (" + o.Over.String() + " over)"
+		}
+		return "asks an approver"
+	case desk.Refused:
+		return "is refused: " + o.Text
+	}
+	return string(o.Outcome)
+}

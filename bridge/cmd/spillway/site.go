@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/local"
+	"spillway.sh/spillway/bridge/config"
+	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/engine"
+	"spillway.sh/spillway/bridge/store"
+	"spillway.sh/spillway/policies"
+	"spillway.sh/spillway/slurm"
+)
+
+// site is what the configuration names: clusters, clouds and policy, wired to
+// their adapters. Nothing of it runs yet.
+type site struct {
+	config   *config.Config
+	policy   *policies.File
+	judge    bridge.Policy
+	clusters map[string]*slurm.Cluster
+	clouds   []engine.Cloud
+}
+
+// loadFiles reads configuration and policy, and returns the mistakes of both.
+func loadFiles(path string) (*config.Config, *policies.File, error) {
+	c, err := config.Load(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := policies.Default()
+	if c.Policy != "" {
+		p, err = policies.Load(c.Policy)
+	}
+	if err != nil {
+		return c, nil, err
+	}
+	if p.Mode() == policies.Burst && c.Enrol.Listen == "" {
+		return c, p, fmt.Errorf("%s: the policy may rent (mode: burst), but machines could not enrol; for example:\nenrol: {listen: 0.0.0.0:7443, advertise: \"https://HOST:7443\"}", path)
+	}
+	return c, p, nil
+}
+
+func loadSite(path string) (*site, error) {
+	c, p, err := loadFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{config: c, policy: p, judge: p.Policy(), clusters: map[string]*slurm.Cluster{}}
+	for i := range c.Clusters {
+		s.clusters[c.Clusters[i].Name] = slurm.New(slurmOptions(&c.Clusters[i]))
+	}
+	for i := range c.Clouds {
+		cloud, err := s.cloud(&c.Clouds[i])
+		if err != nil {
+			return nil, err
+		}
+		s.clouds = append(s.clouds, cloud)
+	}
+	return s, nil
+}
+
+func slurmOptions(c *config.Cluster) slurm.Options {
+	o := slurm.Options{Name: c.Name}
+	if x := c.Slurm; x != nil {
+		o.BinDir, o.Conf, o.Read, o.Controllers, o.MungeKeyFile, o.MachineConf, o.Timeout = x.BinDir, x.Conf, slurm.Format(x.Read), x.Controllers, x.MungeKeyFile, x.MachineConf, x.Timeout
+		if x.Workflows != nil {
+			o.Workflows = []slurm.Workflow{}
+		}
+		for _, w := range x.Workflows {
+			o.Workflows = append(o.Workflows, slurm.Workflow(w))
+		}
+	}
+	return o
+}
+
+func (s *site) cloud(c *config.Cloud) (engine.Cloud, error) {
+	if c.Local == nil {
+		return nil, fmt.Errorf("cloud %s: no kind of cloud is given", c.Name)
+	}
+	file := c.Local.Token.File()
+	if file == "" {
+		var err error
+		if file, err = s.tokenFile(c); err != nil {
+			return nil, err
+		}
+	}
+	cloud, err := local.New(local.Config{Name: c.Name, URL: c.Local.URL, TokenFile: file, Timeout: c.Local.Timeout})
+	if err != nil {
+		return nil, err
+	}
+	return cloud, nil
+}
+
+// tokenFile keeps a secret that came by the environment where the adapter
+// reads it: the state folder, which is its owner's alone.
+func (s *site) tokenFile(c *config.Cloud) (string, error) {
+	secret, err := c.Local.Token.Reveal()
+	if err != nil {
+		return "", fmt.Errorf("token of cloud %s: %w", c.Name, err)
+	}
+	path := filepath.Join(s.config.StateDir, "tokens", c.Name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("keep token of cloud %s: %w", c.Name, err)
+	}
+	if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep token of cloud %s: %w", c.Name, err)
+	}
+	return path, nil
+}
+
+func (s *site) clusterNames() []string { return slices.Sorted(maps.Keys(s.clusters)) }
+
+// storeID reads whose machines are ours.
+func (s *site) storeID(ctx context.Context) (string, error) {
+	db, err := store.OpenReadOnly(ctx, s.config.StateDir, store.Options{})
+	if err != nil {
+		return "", err
+	}
+	id := db.StoreID()
+	return id, db.Close()
+}
+
+// Budgets and Terms make a site the desk's rules.
+func (s *site) Budgets() []bridge.Budget { return s.policy.Budgets() }
+
+// Terms judges a demand by the policy file.
+func (s *site) Terms(d *bridge.Demand, f *bridge.Facts) *bridge.Terms { return s.judge.Terms(d, f) }
+
+func (s *site) roles() desk.Roles {
+	r := s.policy.Roles()
+	return desk.Roles{Admins: r.Admins, Approvers: r.Approvers}
+}
+
+// site loads what the configuration names, for a command that needs it whole.
+func (a *app) site() (*site, error) {
+	s, err := loadSite(a.Config)
+	if err != nil {
+		return nil, &desk.Error{Kind: desk.Internal, Wrong: err.Error(), Try: "spillway check-config --config " + a.Config, Err: err}
+	}
+	return s, nil
+}
+
+// books is the store in the desk's words.
+type books struct{ *store.Store }
+
+// Rental returns one rental, or desk.ErrNoRental.
+func (b books) Rental(ctx context.Context, id bridge.RentalID) (bridge.Rental, error) {
+	r, err := b.Store.Rental(ctx, id)
+	return r, inDeskWords(err)
+}
+
+// ByKey returns the rental of a request, or desk.ErrNoRental.
+func (b books) ByKey(ctx context.Context, key string) (bridge.Rental, error) {
+	r, err := b.Store.ByKey(ctx, key)
+	return r, inDeskWords(err)
+}
+
+func inDeskWords(err error) error {
+	if errors.Is(err, store.ErrNoRental) {
+		return errors.Join(desk.ErrNoRental, err)
+	}
+	return err
+}
+
+// News returns what happened.
+func (b books) News(ctx context.Context, f desk.NewsFilter) ([]bridge.News, error) {
+	return b.Store.News(ctx, store.NewsFilter(f))
+}
+
+// CheckLedger proves the books, and the file they are in.
+func (b books) CheckLedger(ctx context.Context) (desk.LedgerReport, error) {
+	r, err := b.Store.CheckLedger(ctx)
+	if err != nil {
+		return desk.LedgerReport{}, err
+	}
+	out := desk.LedgerReport{Entries: r.Transactions, OpenHolds: r.OpenHolds, Held: r.Held, Posted: r.Posted, Problems: r.Faults, Head: r.Head.Hash}
+	if err := b.Integrity(ctx); err != nil {
+		out.Problems = append(out.Problems, err.Error())
+	}
+	return out, nil
+}
+
+// offline is a desk for while the daemon is down: the store, read-only, and a
+// look at clusters and clouds of its own when a question needs one.
+func (a *app) offline() (*desk.Desk, error) {
+	s, err := loadSite(a.Config)
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.OpenReadOnly(a.ctx, s.config.StateDir, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	a.closes = append(a.closes, db.Close)
+	return desk.New(desk.Config{
+		Version: version, Reader: books{db}, Viewer: &glance{a: a, site: s, books: books{db}}, Rules: s, Roles: s.roles(), Now: utcNow,
+	}), nil
+}
+
+func utcNow() time.Time { return time.Now().UTC() }
