@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -196,6 +197,25 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	}
 	remount(0)
 	open(t, dir, newHands(noon))
+}
+
+func TestStoreOfAnotherAccount(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "private")
+	closed(t, dir)
+	done := make(chan [2]error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with its lesser rights
+		if err := syscall.Setfsuid(65534); err != nil {
+			done <- [2]error{err, err}
+			return
+		}
+		_, err := store.OpenReadOnly(t.Context(), dir, store.Options{})
+		_, err2 := store.Open(t.Context(), dir, store.Options{})
+		done <- [2]error{err, err2}
+	}()
+	for _, err := range <-done {
+		hinted(t, err, store.ErrDenied)
+	}
 }
 
 func TestReadingBesideTheBridge(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 var (
 	ErrFull     = errors.New("disk is full")
 	ErrReadOnly = errors.New("store cannot be written")
+	ErrDenied   = errors.New("no right to open the store")
 	ErrCorrupt  = errors.New("store is damaged")
 	ErrDisk     = errors.New("disk does not answer as it should")
 	ErrNewer    = errors.New("store was written by a newer version")
@@ -63,7 +64,8 @@ func (f *Fault) Unwrap() []error {
 
 var hints = map[error]string{
 	ErrFull:     "nothing was written; free space on the disk of the data directory, the bridge goes on by itself",
-	ErrReadOnly: "nothing was written; check owner, mode and mount of the data directory",
+	ErrReadOnly: "nothing was written; check whether the disk of the data directory is mounted read-only",
+	ErrDenied:   "use the account that the bridge runs as, or root; a running bridge answers without",
 	ErrCorrupt:  "nothing was written; stop the bridge, put back a copy of the data directory, and see what runs with: spillway release --by-tag",
 	ErrDisk:     "look at the kernel's log, then restart the bridge",
 	ErrNewer:    "install the version of spillway that wrote it, or a later one",
@@ -101,8 +103,10 @@ func explain(err error) error {
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fault(ErrFull, err)
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, syscall.EROFS):
 		return fault(ErrReadOnly, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fault(ErrDenied, err)
 	case errors.As(err, &se):
 		return explainSQLite(se, err)
 	}
@@ -113,8 +117,10 @@ func explainSQLite(se *sqlite.Error, err error) error {
 	switch se.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
 		return fault(ErrFull, err)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+	case sqlite3.SQLITE_READONLY:
 		return fault(ErrReadOnly, err)
+	case sqlite3.SQLITE_PERM:
+		return fault(ErrDenied, err)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fault(ErrCorrupt, err)
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
