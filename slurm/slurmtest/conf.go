@@ -27,6 +27,7 @@ type confData struct {
 	// LegacyDynamic is set for versions whose message tree does not know the
 	// addresses of dynamic nodes.
 	LegacyDynamic  bool
+	OverlayNames   []string
 	ControllerPort int
 	SlurmdPort     int
 	SlurmdbdPort   int
@@ -39,9 +40,14 @@ type confNode struct {
 
 func renderSlurmConf(o Options, head netip.Addr, nodes []confNode) (string, error) {
 	var text strings.Builder
+	var overlays []string
+	for i := range o.Overlays {
+		overlays = append(overlays, fmt.Sprintf("sw-%d", i+1))
+	}
 	err := slurmConf.Execute(&text, confData{
 		Options: o, HeadAddress: head, Nodes: nodes,
 		LegacyDynamic:  o.Version == "22.05",
+		OverlayNames:   overlays,
 		ControllerPort: controllerPort, SlurmdPort: slurmdPort, SlurmdbdPort: slurmdbdPort,
 	})
 	return text.String(), err

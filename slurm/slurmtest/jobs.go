@@ -106,7 +106,8 @@ func (c *Cluster) WaitNode(ctx context.Context, name string, flags ...string) (m
 }
 
 var finalStates = []string{
-	"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY",
+	// Not NODE_FAIL: a job is shown so while it is on its way back to the queue.
+	"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY",
 }
 
 // parseFields splits a line of Key=Value words. Values with spaces lose all

@@ -30,6 +30,11 @@ type Options struct {
 	// MaxNodeCount makes room for dynamic nodes; 0 means 64, -1 leaves the
 	// line out as sites that never had dynamic nodes do.
 	MaxNodeCount int
+	// Overlays is the number of partitions sw-1 and up that slurm.conf declares
+	// without nodes, closed, for rented machines to be put into. Partitions made
+	// at run time instead are lost at a restart of slurmctld, and with them the
+	// jobs that run there.
+	Overlays int
 	// ExtraConf is added to slurm.conf as it is.
 	ExtraConf string
 	// Accounting adds slurmdbd and MariaDB and with them operators and
