@@ -301,10 +301,11 @@ func (s *Server) offers(c *call) (answer, *refusal) {
 			Pool: m.pool, CPUs: m.kind.CPUs, MemoryMiB: m.kind.MemoryMiB, DiskMiB: m.kind.DiskMiB,
 			GPUType: m.kind.GPUType, GPUs: m.kind.GPUs, Features: slices.Clone(m.kind.Features),
 			Rate:      wire.Rate{Micro: s.price(c.cloud, m.pool, now), Currency: spec.Currency},
-			SampledAt: now, MaxAge: spec.PriceAge, Boot: spec.Boot, Step: spec.Billing.Step, Minimum: spec.Billing.Minimum,
+			SampledAt: now, MaxAge: wire.Duration(spec.PriceAge), Boot: wire.Duration(spec.Boot),
+			Step: wire.Duration(spec.Billing.Step), Minimum: wire.Duration(spec.Billing.Minimum),
 		}
 		if m.pool.Market == string(bridge.Spot) {
-			o.Notice = spec.Notice
+			o.Notice = wire.Duration(spec.Notice)
 		}
 		if !spec.HideStock {
 			left := s.left(c.cloud, m)

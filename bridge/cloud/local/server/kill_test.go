@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -51,32 +52,22 @@ func TestServerSurvivesKill(t *testing.T) {
 	dir := t.TempDir()
 	promised := map[string]string{} // token to machine
 	for round := range 12 {
-		victim := exec.Command(os.Args[0])
-		victim.Env = append(os.Environ(), victimVariable+"="+dir)
-		victim.Stderr = os.Stderr
-		if err := os.RemoveAll(filepath.Join(dir, "address")); err != nil {
-			t.Fatal(err)
-		}
-		if err := victim.Start(); err != nil {
-			t.Fatal(err)
-		}
-		timer := time.AfterFunc(time.Duration(50+rand.IntN(250))*time.Millisecond, func() { victim.Process.Kill() })
-		burden(t, dir, round, promised)
+		victim, address := startVictim(t, dir)
+		timer := time.AfterFunc(time.Duration(20+rand.IntN(250))*time.Millisecond, func() {
+			victim.Process.Kill() //nolint:errcheck // Wait tells.
+		})
+		burden(t, dir, address, round, promised)
 		timer.Stop()
-		victim.Process.Kill()
 		if err := victim.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Fatalf("the server ended by itself: %v", err)
 		}
 	}
-	entries, err := server.ReadLedger(filepath.Join(dir, "ledger.jsonl"))
+	w, err := server.ParseWorld([]byte(plain))
 	if err != nil {
-		t.Logf("the last line was cut short, as a crash may: %v", err)
-	}
-	r := &rig{T: t, dir: dir, clock: newClock(), host: server.NewNullHost()}
-	r.clock.now = time.Now().Add(time.Hour)
-	if r.world, err = server.ParseWorld([]byte(plain)); err != nil {
 		t.Fatal(err)
 	}
+	r := &rig{T: t, dir: dir, world: w, clock: newClock(), host: server.NewNullHost()}
+	r.clock.now = time.Now().Add(time.Hour)
 	r.open()
 	defer r.close()
 	entries, j := r.ledger()
@@ -97,25 +88,38 @@ func TestServerSurvivesKill(t *testing.T) {
 	t.Logf("%d machines promised, %d started over 12 kills", len(promised), j.Machines)
 }
 
-// burden orders and ends machines until the server is gone.
-func burden(t *testing.T, dir string, round int, promised map[string]string) {
+// startVictim starts a server and waits until it serves.
+func startVictim(t *testing.T, dir string) (victim *exec.Cmd, address string) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	var address []byte
-	for len(address) == 0 && time.Now().Before(deadline) {
-		address, _ = os.ReadFile(filepath.Join(dir, "address"))
-		if len(address) == 0 {
-			time.Sleep(2 * time.Millisecond)
+	if err := os.RemoveAll(filepath.Join(dir, "address")); err != nil {
+		t.Fatal(err)
+	}
+	victim = exec.Command(os.Args[0])
+	victim.Env = append(os.Environ(), victimVariable+"="+dir)
+	victim.Stderr = os.Stderr
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(dir, "address"))
+		if err == nil {
+			return victim, string(text)
 		}
-		if _, err := os.Stat(filepath.Join(dir, "state.json")); err != nil {
-			continue
+		if time.Now().After(deadline) {
+			victim.Process.Kill() //nolint:errcheck // The test fails either way.
+			t.Fatalf("the server does not serve: %v", errors.Join(err, victim.Wait()))
 		}
 	}
+}
+
+// burden orders and ends machines until the server is gone.
+func burden(t *testing.T, dir, address string, round int, promised map[string]string) {
+	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for n := 0; len(address) > 0; n++ {
+	for n := 0; ; n++ {
 		q := order("on-demand", 1)
 		q.Token = fmt.Sprintf("round-%d-%d", round, n)
-		id, err := callVictim(client, dir, string(address), q)
+		id, err := callVictim(client, dir, address, q)
 		if err != nil {
 			return
 		}
@@ -123,7 +127,7 @@ func burden(t *testing.T, dir string, round int, promised map[string]string) {
 			continue
 		}
 		promised[q.Token] = id
-		again, err := callVictim(client, dir, string(address), q)
+		again, err := callVictim(client, dir, address, q)
 		if err == nil && again != id {
 			t.Errorf("token %s: %s, then %s", q.Token, id, again)
 		}

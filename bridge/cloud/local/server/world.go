@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/shopspring/decimal"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
@@ -33,18 +32,18 @@ type Cloud struct {
 	Name     string `yaml:"name"`
 	Currency string `yaml:"currency"`
 	// Notice is the warning before a spot machine is taken; zero: none.
-	Notice wire.Duration `yaml:"notice"`
+	Notice Span `yaml:"notice"`
 	// Boot is the time from create until a machine runs its user-data.
-	Boot wire.Duration `yaml:"boot"`
+	Boot Span `yaml:"boot"`
 	// Stop is the time a machine takes to end; it costs meanwhile.
-	Stop wire.Duration `yaml:"stop"`
+	Stop Span `yaml:"stop"`
 	// Visibility is how long a new machine is missing from lists.
-	Visibility wire.Duration `yaml:"visibility"`
+	Visibility Span `yaml:"visibility"`
 	// Linger is how long an ended machine stays in lists; two minutes unless set.
-	Linger wire.Duration `yaml:"linger"`
+	Linger Span `yaml:"linger"`
 	// PriceAge is how long a price may be used; five minutes unless set.
-	PriceAge wire.Duration `yaml:"price_age"`
-	Billing  Billing       `yaml:"billing"`
+	PriceAge Span    `yaml:"price_age"`
+	Billing  Billing `yaml:"billing"`
 	// Page is the largest page of a listing; 50 unless set.
 	Page int `yaml:"page"`
 	// Limits scales the rate limits of the API; 1 unless set.
@@ -59,8 +58,8 @@ type Cloud struct {
 // Billing is how machines are charged: a started step costs whole, and no
 // machine costs less than the minimum.
 type Billing struct {
-	Step    wire.Duration `yaml:"step"`
-	Minimum wire.Duration `yaml:"minimum"`
+	Step    Span `yaml:"step"`
+	Minimum Span `yaml:"minimum"`
 }
 
 // Account is a customer of one cloud.
@@ -114,7 +113,7 @@ type Supply struct {
 	// machines end in error.
 	Partial bool `yaml:"partial"`
 	// Delay is how long an operation of the long-running shape takes.
-	Delay wire.Duration `yaml:"delay"`
+	Delay Span `yaml:"delay"`
 }
 
 // MarketSpec is one market of a pool.
@@ -123,16 +122,16 @@ type MarketSpec struct {
 	Stock int   `yaml:"stock"`
 	// Swing is how far the price moves from Rate, in percent; Every is how
 	// often, one minute unless set.
-	Swing int           `yaml:"swing"`
-	Every wire.Duration `yaml:"every"`
+	Swing int  `yaml:"swing"`
+	Every Span `yaml:"every"`
 	// Timeline sets the price at times after the world's first start, in place of Swing.
 	Timeline []Moment `yaml:"timeline"`
 }
 
 // Moment is a price from a time on.
 type Moment struct {
-	After wire.Duration `yaml:"after"`
-	Rate  Price         `yaml:"rate"`
+	After Span  `yaml:"after"`
+	Rate  Price `yaml:"rate"`
 }
 
 // Failure is one of the five shapes in which clouds tell a lack of capacity.
@@ -148,23 +147,6 @@ const (
 )
 
 var failures = []Failure{FailError, FailList, FailOperation, FailInstances, FailLongRunning}
-
-// Price is an amount in micro-units, written as a decimal such as 12.50.
-type Price int64
-
-// UnmarshalText reads a decimal with at most six places.
-func (p *Price) UnmarshalText(text []byte) error {
-	d, err := decimal.NewFromString(string(text))
-	if err != nil {
-		return fmt.Errorf("price %q is not a decimal such as 12.50", text)
-	}
-	micro := d.Shift(6)
-	if !micro.IsInteger() || !micro.BigInt().IsInt64() {
-		return fmt.Errorf("price %s needs more than six places or more than 64 bits", d)
-	}
-	*p = Price(micro.IntPart())
-	return nil
-}
 
 // DefaultWorld is the built-in world: two clouds, nimbus and stratus, of which
 // stratus is cheaper and sells out.
@@ -203,9 +185,9 @@ func ParseWorld(text []byte) (World, error) {
 func (w *World) fill() {
 	for i := range w.Clouds {
 		c := &w.Clouds[i]
-		setDefault(&c.Linger, wire.Duration(2*time.Minute))
-		setDefault(&c.PriceAge, wire.Duration(5*time.Minute))
-		setDefault(&c.Billing.Step, wire.Duration(time.Second))
+		setDefault(&c.Linger, Span(2*time.Minute))
+		setDefault(&c.PriceAge, Span(5*time.Minute))
+		setDefault(&c.Billing.Step, Span(time.Second))
 		setDefault(&c.Page, 50)
 		setDefault(&c.Limits, 1)
 		for r := range c.Regions {
@@ -213,9 +195,9 @@ func (w *World) fill() {
 				for p := range c.Regions[r].Zones[z].Pools {
 					s := &c.Regions[r].Zones[z].Pools[p]
 					setDefault(&s.Failure, FailError)
-					setDefault(&s.Delay, wire.Duration(2*time.Second))
+					setDefault(&s.Delay, Span(2*time.Second))
 					if s.Spot != nil {
-						setDefault(&s.Spot.Every, wire.Duration(time.Minute))
+						setDefault(&s.Spot.Every, Span(time.Minute))
 					}
 				}
 			}
@@ -268,7 +250,7 @@ func (c *Cloud) check() error {
 	need(currencyRule.MatchString(c.Currency), "currency %q is not three capital letters such as USD", c.Currency)
 	need(len(c.Accounts) > 0, "accounts is empty: nobody could rent")
 	need(c.Page > 0 && c.Limits > 0, "page and limits must be positive")
-	for name, d := range map[string]wire.Duration{
+	for name, d := range map[string]Span{
 		"notice": c.Notice, "boot": c.Boot, "stop": c.Stop, "visibility": c.Visibility,
 		"linger": c.Linger, "billing.minimum": c.Billing.Minimum, "billing.step": c.Billing.Step,
 	} {
