@@ -10,6 +10,7 @@ type opening struct {
 	*entry
 	verdict int
 	left    int // gangs
+	asked   int // gangs put to a person
 	payer   *payer
 	before  string // what is said of the part that is served already
 }
@@ -20,16 +21,15 @@ type opening struct {
 // own.
 type batch struct {
 	key    batchKey
-	cycle  uint32 // that what follows is of
-	view   *view
-	fits   *fitSet
-	shape  *Shape
+	cycle  uint32        // that what follows is of
+	left   int32         // gangs not served yet
+	asking bool          // so large that a person is asked
+	broke  bool          // its budgets pay for no more machine
 	limit  time.Duration // longest of its members; zero: one has none
-	left   int           // gangs not served yet
+	view   *view
+	shape  *Shape
 	plain  *draft
-	asks   []*draft // one for each requester
-	asking bool     // so large that a person is asked
-	broke  bool     // its budgets pay for no more machine
+	asks   []*draft // one for each payer
 	stuck  *Verdict // what stops it for the rest of this plan
 	single quick    // choice for one gang, kept between decisions
 }
@@ -60,42 +60,51 @@ type batchKey struct {
 // batchTable numbers batches. What is of one decision is begun anew in the
 // first use of each cycle.
 type batchTable struct {
-	index hashIndex
-	list  []batch
-	cycle uint32
+	index  hashIndex
+	blocks [][]batch // of batchBlock each, so that growing moves nothing
+	used   int
+	cycle  uint32
 }
+
+const batchBlock = 1 << 10
+
+func (t *batchTable) at(n int32) *batch { return &t.blocks[n/batchBlock][n%batchBlock] }
 
 func (t *batchTable) number(k batchKey) int32 {
 	h := mix(uint64(k.cluster)<<32|uint64(uint32(k.partition)), uint64(k.payer)<<32|uint64(uint32(k.shape)))
 	h = mix(h, uint64(k.terms)<<32|uint64(uint32(k.nodes)))
 	h = mix(h, uint64(k.rule)<<8|uint64(k.limit))
 	for i := t.index.first(h); i >= 0; i = t.index.next(h) {
-		if t.list[i].key == k {
+		if t.at(i).key == k {
 			return i
 		}
 	}
-	n := int32(len(t.list))
-	t.list = append(t.list, batch{key: k})
+	n := int32(t.used)
+	if t.used == len(t.blocks)*batchBlock {
+		t.blocks = append(t.blocks, make([]batch, batchBlock))
+	}
+	t.used++
+	t.at(n).key = k
 	t.index.add(h, n)
 	return n
 }
 
 // openFor puts a demand that passed all gates into its batch.
 func (l *look) openFor(o *opening) {
-	d := o.demand
-	b := &l.batches.list[o.batch]
+	b := l.batches.at(o.batch)
 	if b.cycle != l.batches.cycle {
-		*b = batch{
-			key: b.key, cycle: l.batches.cycle, single: b.single, limit: d.TimeLimit, shape: &d.Shape,
-			fits: l.hardware.fit(o.shape, &d.Shape), view: l.catalog.view(o.terno, o.terms, o.rule, o.payer.currency),
+		b.cycle, b.left, b.limit = l.batches.cycle, 0, o.limit
+		b.asking, b.broke, b.plain, b.asks, b.stuck = false, false, nil, nil, nil
+		b.shape = &l.shapes.shapes[o.shape]
+		if v := b.view; v == nil || v.version != l.catalog.version || v.currency != o.payer.currency {
+			b.view = l.catalog.view(o.terms, o.rule, o.payer.currency)
 		}
 	}
-	b.left += o.left
-	if b.limit > 0 {
-		b.limit = max(b.limit, d.TimeLimit)
-	}
-	if d.TimeLimit <= 0 {
+	b.left += int32(o.left)
+	if o.limit == 0 || b.limit == 0 {
 		b.limit = 0
+	} else {
+		b.limit = max(b.limit, o.limit)
 	}
 	l.open = append(l.open, *o)
 }
@@ -103,20 +112,40 @@ func (l *look) openFor(o *opening) {
 // serve buys for one demand: it fills machines ordered so far, then adds
 // machines within budget, then asks for them, and else says what was missing.
 func (l *look) serve(o *opening) {
-	b, v := &l.batches.list[o.batch], &l.verdicts[o.verdict]
+	b, v := l.batches.at(o.batch), &l.verdicts[o.verdict]
 	all := o.left
 	for o.left > 0 && (l.fill(b, o, v) || l.add(b, o, v)) {
 	}
-	b.left -= all
-	if o.left > 0 && v.Order > 0 {
-		d := l.drafts[v.Order-1]
-		v.Detail = joinDetail(fmt.Sprintf("%d of %d are ordered, the rest: %s", all-o.left, all, v.Why), v.Detail)
-		v.Kind, v.Why = kindOf(&d.order)
-		v.Pool = &l.catalog.pools[d.offer]
+	b.left -= int32(all)
+	if v.Order > 0 {
+		l.conclude(o, v, all)
 	}
 	if o.before != "" {
 		v.Detail = joinDetail(o.before, v.Detail)
 	}
+}
+
+// conclude makes the verdict of a demand that was ordered speak of its first
+// order, and says what became of the rest.
+func (l *look) conclude(o *opening, v *Verdict, all int) {
+	d := l.drafts[v.Order-1]
+	rest := v.Why
+	v.Kind, v.Why = kindOf(&d.order)
+	v.Pool = &l.catalog.pools[d.offer]
+	detail := v.Detail
+	v.Detail = ""
+	if o.asked > 0 && d.order.Ask == "" {
+		v.Detail = fmt.Sprintf("%d of %d wait for an answer", o.asked, all)
+	}
+	if o.left == 0 {
+		v.Limit, v.Left = "", Money{}
+		return
+	}
+	missing := joinDetail(fmt.Sprintf("%d of %d are not ordered: %s", o.left, all, rest), detail)
+	if v.Detail != "" {
+		missing = joinDetail(v.Detail, missing)
+	}
+	v.Detail = missing
 }
 
 // fill uses room that is paid for already.
@@ -136,11 +165,11 @@ func (l *look) join(d *draft, o *opening, v *Verdict) {
 	if k := len(d.order.Jobs); k == 0 || d.order.Jobs[k-1] != o.demand.Job {
 		d.order.Jobs = append(d.order.Jobs, o.demand.Job)
 	}
+	if d.order.Ask != "" {
+		o.asked += n
+	}
 	if v.Order == 0 {
 		v.Order = d.index + 1
-		v.Kind, v.Why = kindOf(&d.order)
-		v.Pool, v.Detail = &l.catalog.pools[d.offer], ""
-		v.Limit, v.Left = "", Money{}
 	}
 }
 

@@ -70,6 +70,9 @@ func (l *look) affords(d *draft, t *Terms, more int, hold Money, v *Verdict) boo
 	}
 	l.refuse(d, ReasonNoBudget, hold, v)
 	v.Limit, v.Left = short.account, short.money()
+	if d.order.Ask != "" && short.asked > 0 {
+		v.Detail = fmt.Sprintf("%s of it are asked for by jobs ahead", Money{short.asked, short.currency})
+	}
 	return false
 }
 
@@ -105,7 +108,11 @@ func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
 		l.repeat(b, o, v)
 		return false
 	}
-	p, ok := l.choose(b, o.terms, b.left)
+	want := int(b.left)
+	if b.broke && !o.terms.Ask {
+		want = 1 // to say what the smallest would cost
+	}
+	p, ok := l.choose(b, o.terms, want)
 	if !ok {
 		b.stuck = l.explain(b, o.terms)
 		l.repeat(b, o, v)
@@ -116,13 +123,13 @@ func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
 	if b.asking {
 		d.order.Ask = ReasonAskAbove
 	}
-	if (!b.broke || b.asking) && l.start(b, &d, o, v) {
+	if l.start(b, &d, o, v) {
 		return true
 	}
-	if !b.asking && (b.broke || v.Why == ReasonNoBudget) && (l.smaller(b, &d, o, v) || l.question(b, &d, o, v)) {
+	if !b.asking && v.Why == ReasonNoBudget && (l.smaller(b, &d, o, v) || l.question(b, &d, o, v)) {
 		return true
 	}
-	if b.left > o.left {
+	if int(b.left) > o.left {
 		b.stuck = new(Verdict)
 		*b.stuck = *v
 	}
@@ -138,8 +145,10 @@ func (l *look) repeat(b *batch, o *opening, v *Verdict) {
 	if w.Limit == "" {
 		return
 	}
-	if short := o.payer.short(w.Cost.Micro); short != nil {
-		v.Limit, v.Left = short.account, short.money()
+	for _, purse := range o.payer.purses {
+		if purse.account == w.Limit && purse.left < v.Left.Micro {
+			v.Left = purse.money()
+		}
 	}
 }
 
@@ -162,9 +171,10 @@ func (l *look) smaller(b *batch, d *draft, o *opening, v *Verdict) bool {
 
 // question puts a draft that is over budget to a person, if policy has one.
 func (l *look) question(b *batch, d *draft, o *opening, v *Verdict) bool {
-	if o.terms.Ask {
-		d.order.Ask = ReasonOverBudget
+	if !o.terms.Ask {
+		return false
 	}
+	d.order.Ask = ReasonOverBudget
 	return l.start(b, d, o, v)
 }
 
@@ -177,7 +187,7 @@ func (l *look) asksAbove(b *batch, d *draft, t *Terms) bool {
 	}
 	size := b.least(t)
 	if b.key.nodes == 1 {
-		size = max(size, min(ceilDiv(max(b.left, 1), d.each), d.most, t.Most))
+		size = max(size, min(ceilDiv(max(int(b.left), 1), d.each), d.most, t.Most))
 	}
 	hold, err := d.hold(size)
 	if err != nil {
@@ -226,7 +236,7 @@ func (l *look) start(b *batch, d *draft, o *opening, v *Verdict) bool {
 // draft begins an order on a chosen offer, with what its price depends on.
 func (l *look) draft(b *batch, o *opening, p pick) draft {
 	offer := l.catalog.offers[p.offer]
-	d := draft{payer: o.payer, offer: p.offer, each: p.each, most: p.most}
+	d := draft{payer: o.payer, offer: p.offer, each: slots(&offer.Shape, b.shape), most: p.most}
 	d.order.Gang = int(b.key.nodes)
 	d.order.MaxRate = ceiling(offer, o.terms)
 	d.order.Life = lifeOf(o.terms, b.limit, offer.Boot)

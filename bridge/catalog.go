@@ -17,8 +17,11 @@ type catalog struct {
 	state   []offerState
 	boot    time.Duration // median
 	views   map[viewKey]*view
-	sold    uint64 // hash of the set of offers that this plan sold out
-	moved   uint64 // hash of all stock that this plan took
+	quick   map[termsView]*view
+	holds   []offerSet // offers of each hardware
+	fits    []offerSet // offers that hold each shape, by its number; made when asked for
+	sold    uint64     // hash of the set of offers that this plan sold out
+	moved   uint64     // hash of all stock that this plan took
 }
 
 // offerState is what is known of one offer apart from its cloud's own words.
@@ -32,7 +35,7 @@ type offerState struct {
 
 // takeOffers makes the catalog of a snapshot, or finds that the last one holds.
 func (d *Decider) takeOffers(s *Snapshot) *catalog {
-	c := &catalog{views: map[viewKey]*view{}, offers: make([]*Offer, 0, len(s.Offers))}
+	c := &catalog{views: map[viewKey]*view{}, quick: map[termsView]*view{}, offers: make([]*Offer, 0, len(s.Offers))}
 	for i := range s.Offers {
 		c.offers = append(c.offers, &s.Offers[i])
 	}
@@ -54,10 +57,18 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 		c.boot = boots[len(boots)/2]
 	}
 	if last := d.catalog; last != nil && c.same(last) {
-		c.version, c.views = last.version, last.views
+		c.version, c.views, c.quick, c.holds, c.fits = last.version, last.views, last.quick, last.holds, last.fits
 	} else {
 		d.versions++
 		c.version = d.versions
+		c.holds = make([]offerSet, len(d.hardware.list))
+		for i := range c.state {
+			h := &c.holds[c.state[i].hw]
+			if *h == nil {
+				*h = newOfferSet(len(c.offers))
+			}
+			h.add(i)
+		}
 	}
 	d.catalog = c
 	return c
@@ -122,42 +133,64 @@ const (
 
 // view is the part of the catalog one kind of demand may buy from.
 type view struct {
+	version  uint64 // of the catalog
 	terms    *Terms
 	rule     marketRule
 	currency Currency
 	markets  []Market
-	lists    [][]int32 // offers of each market in order of rate
-	barred   []Reason  // of each offer: why it may not be bought; empty if it may
+	offers   []offerSet // of each market
+	barred   []Reason   // of each offer: why it may not be bought; empty if it may
 }
 
+// viewKey is all of terms that says where may be bought.
 type viewKey struct {
-	terms    int32 // number in the table of terms
-	rule     marketRule
-	currency Currency
+	markets, clouds, regions string
+	ceiling                  Rate
+	rule                     marketRule
+	currency                 Currency
 }
 
-// view returns what may be bought under terms, which have number n.
-func (c *catalog) view(n int32, t *Terms, rule marketRule, currency Currency) *view {
-	key := viewKey{n, rule, currency}
+// view returns what may be bought under terms.
+func (c *catalog) view(t *Terms, rule marketRule, currency Currency) *view {
+	quick := termsView{t, rule, currency}
+	if v, ok := c.quick[quick]; ok {
+		return v
+	}
+	key := viewKey{joined(t.Markets), joined(t.Clouds), joined(t.Regions), t.MaxRate, rule, currency}
 	v, ok := c.views[key]
 	if !ok {
 		v = c.newView(t, rule, currency)
 		c.views[key] = v
 	}
+	c.quick[quick] = v
 	return v
 }
 
+type termsView struct {
+	terms    *Terms
+	rule     marketRule
+	currency Currency
+}
+
+func joined[S ~string](words []S) string {
+	out := ""
+	for _, w := range words {
+		out += string(w) + "\x00"
+	}
+	return out
+}
+
 func (c *catalog) newView(t *Terms, rule marketRule, currency Currency) *view {
-	v := &view{terms: t, rule: rule, currency: currency, markets: rule.allowed(t.Markets)}
-	v.lists = make([][]int32, len(v.markets))
+	v := &view{version: c.version, terms: t, rule: rule, currency: currency, markets: rule.allowed(t.Markets)}
+	v.offers = make([]offerSet, len(v.markets))
+	for m := range v.offers {
+		v.offers[m] = newOfferSet(len(c.offers))
+	}
 	v.barred = make([]Reason, len(c.offers))
 	for i, o := range c.offers {
-		v.barred[i] = c.bar(v, i)
-		if v.barred[i] != "" {
-			continue
+		if v.barred[i] = c.bar(v, i); v.barred[i] == "" {
+			v.offers[slices.Index(v.markets, o.Pool.Market)].add(i)
 		}
-		m := slices.Index(v.markets, o.Pool.Market)
-		v.lists[m] = append(v.lists[m], int32(i))
 	}
 	return v
 }

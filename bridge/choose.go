@@ -9,9 +9,8 @@ import (
 // pick is an offer chosen for a batch.
 type pick struct {
 	offer int // in the catalog
-	each  int // gangs of one node on one machine
 	most  int // machines that stock and the ceiling of one rental allow
-	cost  Money
+	cost  int64
 	gangs int // that cost is for
 }
 
@@ -31,9 +30,12 @@ func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
 		*q = quick{version: l.catalog.version, sold: sold, view: b.view, limit: b.limit}
 		q.pick, q.ok = l.search(b, t, 1)
 	}
+	if !q.ok {
+		return pick{}, false
+	}
 	p := q.pick
 	p.most = min(p.most, l.catalog.has(p.offer))
-	return p, q.ok
+	return p, true
 }
 
 func (l *look) search(b *batch, t *Terms, gangs int) (pick, bool) {
@@ -43,7 +45,7 @@ func (l *look) search(b *batch, t *Terms, gangs int) (pick, bool) {
 		if found && (l.catalog.offers[best.offer].Pool.Market != Spot || market != OnDemand) {
 			continue
 		}
-		p, ok := l.cheapest(b, t, b.view.lists[i], gangs)
+		p, ok := l.cheapest(b, t, b.view.offers[i], gangs)
 		if ok && (!found || !best.cheaper(&p)) {
 			best, found = p, true
 		}
@@ -53,32 +55,31 @@ func (l *look) search(b *batch, t *Terms, gangs int) (pick, bool) {
 
 // cheaper compares the cost of one gang; both are of one currency.
 func (p *pick) cheaper(o *pick) bool {
-	ah, al := bits.Mul64(uint64(p.cost.Micro), uint64(o.gangs))
-	bh, bl := bits.Mul64(uint64(o.cost.Micro), uint64(p.gangs))
+	ah, al := bits.Mul64(uint64(p.cost), uint64(o.gangs))
+	bh, bl := bits.Mul64(uint64(o.cost), uint64(p.gangs))
 	return ah < bh || ah == bh && al < bl
 }
 
 // cheapest looks through offers in order of rate. One machine costs at least
 // its rate over the demand's own time, so for one the search may stop early.
-func (l *look) cheapest(b *batch, t *Terms, offers []int32, gangs int) (pick, bool) {
+func (l *look) cheapest(b *batch, t *Terms, offers offerSet, gangs int) (pick, bool) {
 	var best pick
 	found, stop := false, int64(math.MaxInt64)
-	least := b.least(t)
-	for _, i := range offers {
-		if !b.fits.has(l.catalog.state[i].hw) {
-			continue
-		}
-		o := l.catalog.offers[i]
-		if o.Rate.Micro >= stop {
-			break
-		}
-		p, ok := l.price(b, t, int(i), gangs)
-		if !ok || found && !p.cheaper(&best) {
-			continue
-		}
-		best, found = p, true
-		if gangs == 1 || b.key.nodes > 1 {
-			stop = dearest(p.cost, lifeOf(t, b.limit, 0), least)
+	fits := l.fitting(b.key.shape)
+	for w := range offers {
+		for set := offers[w] & fits[w]; set != 0; set &= set - 1 {
+			i := w<<6 + bits.TrailingZeros64(set)
+			if l.catalog.offers[i].Rate.Micro >= stop {
+				return best, found
+			}
+			p, ok := l.price(b, t, i, gangs)
+			if !ok || found && !p.cheaper(&best) {
+				continue
+			}
+			best, found = p, true
+			if gangs == 1 || b.key.nodes > 1 {
+				stop = dearest(p.cost, lifeOf(t, b.limit, 0), b.least(t))
+			}
 		}
 	}
 	return best, found
@@ -86,8 +87,8 @@ func (l *look) cheapest(b *batch, t *Terms, offers []int32, gangs int) (pick, bo
 
 // dearest is a rate at which machines that live as long as given, or longer,
 // cost no less than cost.
-func dearest(cost Money, life time.Duration, machines int) int64 {
-	hi, lo := bits.Mul64(uint64(cost.Micro), uint64(time.Hour))
+func dearest(cost int64, life time.Duration, machines int) int64 {
+	hi, lo := bits.Mul64(uint64(cost), uint64(time.Hour))
 	span := uint64(life) * uint64(machines)
 	if life <= 0 || hi >= span {
 		return math.MaxInt64
@@ -101,7 +102,7 @@ func dearest(cost Money, life time.Duration, machines int) int64 {
 func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 	o := l.catalog.offers[i]
 	least := b.least(t)
-	p := pick{offer: i, each: 1, most: l.catalog.has(i), gangs: 1}
+	p := pick{offer: i, most: l.catalog.has(i), gangs: 1}
 	if p.most < least {
 		return p, false
 	}
@@ -116,12 +117,12 @@ func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 		}
 	}
 	machines := least
-	if b.key.nodes == 1 {
-		p.each = slots(&o.Shape, b.shape)
-		machines = min(max(ceilDiv(gangs, p.each), least), p.most)
-		p.gangs = min(gangs, machines*p.each)
+	if b.key.nodes == 1 && gangs > 1 {
+		each := slots(&o.Shape, b.shape)
+		machines = min(max(ceilDiv(gangs, each), least), p.most)
+		p.gangs = min(gangs, machines*each)
 	}
-	var err error
-	p.cost, err = o.Rate.Cost(paid, machines, RoundUp)
+	cost, err := o.Rate.Cost(paid, machines, RoundUp)
+	p.cost = cost.Micro
 	return p, err == nil
 }

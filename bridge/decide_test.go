@@ -1,31 +1,153 @@
 package bridge
 
 import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 )
 
-type fixed struct{ t Terms }
+var update = flag.Bool("update", false, "write the plans of the scenarios anew; read what changed")
 
-func (f fixed) Terms(*Demand, *Facts) *Terms { return &f.t }
+// TestDecide holds every scenario of testdata/decide: a world, and the plan
+// that is wanted for it.
+func TestDecide(t *testing.T) {
+	files, err := filepath.Glob("testdata/decide/*.txtar")
+	if err != nil || len(files) < 80 {
+		t.Fatalf("found %d scenarios, want at least 80: %v", len(files), err)
+	}
+	seen := map[Reason]bool{}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil || len(a.Files) == 0 || a.Files[0].Name != "world.yaml" {
+				t.Fatalf("want a file that begins with world.yaml: %v", err)
+			}
+			w, err := readScenario(a.Files[0].Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := Decide(w.snapshot(), w.policy())
+			for i := range p.Verdicts {
+				seen[p.Verdicts[i].Why] = true
+			}
+			for i := range p.Return {
+				seen[p.Return[i].Why] = true
+			}
+			got := tell(&p)
+			if *update {
+				a.Files = append(a.Files[:1], txtar.File{Name: "plan", Data: []byte(got)})
+				if err := os.WriteFile(file, txtar.Format(a), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if len(a.Files) != 2 {
+				t.Fatal("the scenario has no plan")
+			}
+			if diff := cmp.Diff(string(a.Files[1].Data), got); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, r := range decided {
+		if !seen[r] {
+			t.Errorf("no scenario shows %q", r)
+		}
+	}
+}
 
-func TestSmoke(t *testing.T) {
-	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	offer := func(cloud string, g int, rate int64, m Market, stock int) Offer {
-		return Offer{Pool: Pool{cloud, "r", "z", "g8", m}, Shape: Shape{CPUs: 64, MemoryMiB: 256000, GPUs: g, GPUType: "a100"}, Rate: Rate{rate * Micro, "USD"}, SampledAt: now, MaxAge: time.Hour, Boot: time.Minute, Available: stock}
+// decided are the reasons Decide itself gives; policy's own are among them
+// because a verdict repeats them.
+var decided = []Reason{
+	ReasonCheapest, ReasonRoute, ReasonUnderway, ReasonOverBudget, ReasonAskAbove, ReasonAsked,
+	ReasonWaitPolicy, ReasonStartsSoon, ReasonSoon, ReasonStale, ReasonFrozen, ReasonProtected, ReasonPoolsDown,
+	ReasonNoPrice, ReasonMost, ReasonNoBudget, ReasonDenied, ReasonLapsed, ReasonLocalFree, ReasonAhead,
+	ReasonObserve, ReasonOptOut, ReasonNoRule, ReasonReserved, ReasonSitePolicy, ReasonUserHold, ReasonSiteConfig,
+	ReasonDoubtful, ReasonUnplaceable, ReasonWorkflow, ReasonNoOffer, ReasonTooDear, ReasonDeadline, ReasonNoAccount,
+	ReasonNotRestartable, ReasonRuleFailed, ReasonUnfunded,
+	ReasonIdle, ReasonExpired, ReasonDemandGone, ReasonGangBroken,
+}
+
+// tell writes a plan as lines for people.
+func tell(p *Plan) string {
+	var b strings.Builder
+	for i := range p.Verdicts {
+		b.WriteString(tellVerdict(&p.Verdicts[i]) + "\n")
 	}
-	s := &Snapshot{Now: now, MaxQueueAge: time.Minute, Offers: []Offer{offer("a", 8, 10, OnDemand, -1), offer("b", 8, 3, Spot, 3)},
-		Budgets: []Balance{{Account: "o/t/p", Limit: Money{100 * Micro, "USD"}}}}
-	q := Queue{Cluster: "c", ObservedAt: now}
-	for i := range 8 {
-		q.Demands = append(q.Demands, Demand{Cluster: "c", Job: JobID(rune('1' + i)), User: "alice", Shape: Shape{CPUs: 8, GPUs: 8}, Nodes: 1 + i/7, Count: 1, Eligible: now.Add(-time.Hour), Submitted: now.Add(-time.Hour), TimeLimit: time.Hour, Standing: StandingHelps, Restartable: true})
+	for i := range p.Rent {
+		o := &p.Rent[i]
+		fmt.Fprintf(&b, "rent %d: %d x %s for %s\n", i+1, o.Count, o.Offer.Pool, tellJobs(o.Jobs))
+		fmt.Fprintf(&b, "  %s pays at most %s: %s an hour for %s", o.Account, o.Hold, Money(o.MaxRate), o.Life)
+		if o.Gang > 1 {
+			fmt.Fprintf(&b, ", gang of %d", o.Gang)
+		}
+		if o.Ask != "" {
+			fmt.Fprintf(&b, ", ask: %s", o.Ask)
+		}
+		b.WriteString("\n")
 	}
-	s.Queues = []Queue{q}
-	p := Decide(s, fixed{Terms{Burst: true, Class: P2, Account: "o/t/p", Markets: []Market{Spot, OnDemand}, Most: 20, Ask: true, AskFor: time.Hour, Life: 4 * time.Hour}})
-	for _, v := range p.Verdicts {
-		t.Logf("%+v", v)
+	for _, r := range p.Route {
+		fmt.Fprintf(&b, "route %s to %s", r.Job, r.Rental)
+		if r.Account != "" {
+			fmt.Fprintf(&b, ", %s pays", r.Account)
+		}
+		b.WriteString("\n")
 	}
-	for _, o := range p.Rent {
-		t.Logf("%+v", o)
+	for _, r := range p.Withdraw {
+		fmt.Fprintf(&b, "withdraw %s\n", r)
 	}
+	for _, r := range p.Return {
+		fmt.Fprintf(&b, "return %s: %s", r.Rental, r.Why)
+		if len(r.Machines) > 0 {
+			fmt.Fprintf(&b, ", machines %v", r.Machines)
+		}
+		if r.Drain {
+			b.WriteString(", drain")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func tellVerdict(v *Verdict) string {
+	out := fmt.Sprintf("%s: %s %s", v.Job, v.Kind, v.Why)
+	if v.Cluster != "c" {
+		out = v.Cluster + " " + out
+	}
+	if v.Rental != "" {
+		out += " on " + string(v.Rental)
+	}
+	if v.Order > 0 {
+		out += fmt.Sprintf(" by rent %d", v.Order)
+	}
+	if !v.Until.IsZero() {
+		out += " until " + v.Until.Format("15:04:05")
+	}
+	if v.Pool != nil && v.Order == 0 {
+		out += " near " + v.Pool.String()
+	}
+	if v.Cost.Micro != 0 && v.Order == 0 {
+		out += ", at most " + v.Cost.String()
+	}
+	if v.Limit != "" {
+		out += fmt.Sprintf(", %s has %s", v.Limit, v.Left.Floor())
+	}
+	if v.Detail != "" {
+		out += " (" + v.Detail + ")"
+	}
+	return out
+}
+
+func tellJobs(jobs []JobID) string {
+	words := make([]string, 0, len(jobs))
+	for _, j := range jobs {
+		words = append(words, string(j))
+	}
+	return strings.Join(words, " ")
 }

@@ -11,8 +11,10 @@ import (
 // as the demand and its terms stay the same.
 type entry struct {
 	demand *Demand
+	job    JobID
 	terms  *Terms
-	over   int64 // when its waiting time is over, Unix nanoseconds
+	limit  time.Duration // zero: none
+	over   int64         // when its waiting time is over, Unix nanoseconds
 	shape  int32
 	terno  int32 // number of terms
 	payer  int32
@@ -107,6 +109,7 @@ func sameTerms(p Policy, a, b *Facts) bool {
 // fill works out an entry from nothing.
 func (d *Decider) fill(e *entry, c *cluster) {
 	n := e.demand
+	e.job, e.limit = n.Job, max(n.TimeLimit, 0)
 	e.count, e.nodes = clamp32(n.Count), clamp32(n.Nodes)
 	e.timed = !n.StartEstimate.IsZero() || !n.Deadline.IsZero()
 	if e.kind, e.why = byStanding(n); e.kind != "" {
@@ -152,7 +155,7 @@ func (d *Decider) place(e *entry, c *cluster) {
 	key := batchKey{
 		cluster: d.names.number(e.demand.Cluster), partition: d.names.number(e.demand.Partition),
 		payer: y.projectNo, shape: e.shape, terms: e.terno, nodes: e.nodes, rule: e.rule, own: y.own,
-		limit: uint8(bits.Len64(uint64(max(e.demand.TimeLimit, 0) / time.Minute))),
+		limit: uint8(bits.Len64(uint64(e.limit / time.Minute))),
 	}
 	if y.own {
 		key.payer = e.payer

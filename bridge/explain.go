@@ -14,9 +14,10 @@ var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonTooDear, Reas
 func (l *look) explain(b *batch, t *Terms) *Verdict {
 	best, at := -1, -1
 	var until time.Time
+	fits := l.fitting(b.key.shape)
 	for i := range l.catalog.offers {
 		st := &l.catalog.state[i]
-		if !b.fits.has(st.hw) {
+		if !fits.has(i) {
 			continue
 		}
 		r := l.bars(b, t, i)
@@ -77,22 +78,22 @@ func tooDear(o *Offer, t *Terms) string {
 	return fmt.Sprintf("the ceiling of one rental is %s", t.MaxCost)
 }
 
-// explainMisfit names the dimension in which the nearest allowed offer is too
+// explainMisfit names the dimensions in which the nearest allowed offer is too
 // small.
 func (l *look) explainMisfit(b *batch, t *Terms) *Verdict {
 	v := &Verdict{Kind: Never, Why: ReasonNoOffer, Detail: "no cloud offers anything"}
-	fewest := -1
+	least := -1
 	for i, o := range l.catalog.offers {
 		if !poolAllowed(&o.Pool, t, b.key.rule) {
 			continue
 		}
-		lacks := o.lacks(b.shape)
-		if fewest < 0 || len(lacks) < fewest {
-			fewest = len(lacks)
+		lacks, short := o.lacks(b.shape)
+		if least < 0 || short < least {
+			least = short
 			v.Pool, v.Detail = &l.catalog.pools[i], "the nearest offer lacks "+joinWords(lacks)
 		}
 	}
-	if fewest < 0 && len(l.catalog.offers) > 0 {
+	if least < 0 && len(l.catalog.offers) > 0 {
 		v.Detail = "no cloud, region or market that policy allows offers anything"
 	}
 	return v

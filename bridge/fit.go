@@ -29,23 +29,25 @@ func slots(have, want *Shape) int {
 	if want.Exclusive {
 		return 1
 	}
-	n := math.MaxInt
-	take := func(have, want int64) {
-		if want > 0 {
-			n = min(n, int(have/want))
-		}
-	}
-	take(int64(have.CPUs), int64(want.CPUs))
-	take(have.MemoryMiB, want.MemoryMiB)
-	take(int64(have.GPUs), int64(want.GPUs))
-	take(have.DiskMiB, want.DiskMiB)
+	n := fits(math.MaxInt64, int64(have.CPUs), int64(want.CPUs))
+	n = fits(n, have.MemoryMiB, want.MemoryMiB)
+	n = fits(n, int64(have.GPUs), int64(want.GPUs))
+	n = fits(n, have.DiskMiB, want.DiskMiB)
 	for k, w := range want.GRES {
-		take(int64(have.GRES[k]), int64(w))
+		n = fits(n, int64(have.GRES[k]), int64(w))
 	}
-	if n == math.MaxInt {
+	if n == math.MaxInt64 {
 		return 1
 	}
-	return max(n, 1)
+	return int(min(max(n, 1), 1<<30))
+}
+
+// fits lowers n to how often want goes into have.
+func fits(n, have, want int64) int64 {
+	if want <= 0 || have/want >= n {
+		return n
+	}
+	return have / want
 }
 
 // place is a machine or node with what is free on it.

@@ -37,7 +37,7 @@ type fullKey struct {
 //	it starts locally before a machine could boot            wait
 //	it could not end before its deadline                     never
 //	new money is frozen, or the breaker is open              wait
-//	nobody on its account's path has a budget                wait
+//	no budget covers its account                             never
 //
 // What passes is offered machines in the same order, see serve. A demand of
 // several gangs may be stopped by a gate for a part of them only; the rest goes
@@ -54,7 +54,7 @@ func (l *look) judge(q *Queue) {
 	l.occupy(c, entries, order)
 	for _, at := range order {
 		e := &entries[at]
-		l.verdicts = append(l.verdicts, Verdict{Cluster: q.Cluster, Job: e.demand.Job, Kind: e.kind, Why: e.why})
+		l.verdicts = append(l.verdicts, Verdict{Cluster: q.Cluster, Job: e.job, Kind: e.kind, Why: e.why})
 		l.gate(c, e, &l.verdicts[len(l.verdicts)-1])
 	}
 }
@@ -191,14 +191,21 @@ func (c *cluster) fitsLocally(o *opening, v *Verdict) bool {
 	if i := slices.IndexFunc(places, func(p *place) bool { return p.holds(&d.Shape) }); i >= 0 {
 		name = names[i]
 	}
+	all := o.left
 	for o.left > 0 && takeGang(places, &d.Shape, nodes) {
 		o.left--
-		v.Kind, v.Why, v.Detail = Wait, ReasonLocalFree, name
 	}
-	if o.left > 0 && nodes == 1 {
+	if o.left == 0 {
+		v.Kind, v.Why, v.Detail = Wait, ReasonLocalFree, name
+		return true
+	}
+	if o.left < all {
+		o.before = joinDetail(fmt.Sprintf("%d of %d fit on local nodes", all-o.left, int(o.count)), o.before)
+	}
+	if nodes == 1 {
 		c.full[key] = true
 	}
-	return o.left == 0
+	return false
 }
 
 // early applies the waiting time, the scheduler's own estimate and the deadline.
@@ -236,9 +243,10 @@ func (l *look) blocked(y *payer, v *Verdict) bool {
 	case l.s.Protected:
 		v.Why = ReasonProtected
 	case len(y.purses) == 0:
-		v.Why, v.Limit, v.Detail = ReasonNoBudget, y.full, "no budget is set for the account or any above it"
+		v.Kind, v.Why = Never, ReasonUnfunded
+		return true
 	case y.mixed:
-		v.Why, v.Limit, v.Detail = ReasonNoBudget, y.full, "the budgets on the account's path are in several currencies"
+		v.Why, v.Detail = ReasonNoBudget, "the budgets on the account's path are in several currencies"
 	default:
 		return false
 	}

@@ -1,50 +1,40 @@
 package bridge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
 
 // lacks lists in words what a machine of the offer has too little of for a
-// shape; empty if it holds it.
-func (o *Offer) lacks(s *Shape) []string {
-	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+// shape, and how much that is in all, in per mille of what is wanted.
+func (o *Offer) lacks(s *Shape) (words []string, short int) {
 	h := &o.Shape
-	if h.CPUs < s.CPUs {
-		add("CPUs (%d of %d)", h.CPUs, s.CPUs)
+	amount := func(name string, have, want int64, unit string) {
+		if have < want {
+			words = append(words, fmt.Sprintf("%s (%d of %d%s)", name, have, want, unit))
+			short += int((want - have) * 1000 / want)
+		}
 	}
-	if h.MemoryMiB < s.MemoryMiB {
-		add("memory (%d of %d MiB)", h.MemoryMiB, s.MemoryMiB)
-	}
-	if h.GPUs < s.GPUs {
-		add("GPUs (%d of %d)", h.GPUs, s.GPUs)
+	amount("CPUs", int64(h.CPUs), int64(s.CPUs), "")
+	amount("memory", h.MemoryMiB, s.MemoryMiB, " MiB")
+	amount("GPUs", int64(h.GPUs), int64(s.GPUs), "")
+	amount("disk", h.DiskMiB, s.DiskMiB, " MiB")
+	for _, k := range sortedKeys(s.GRES) {
+		amount(k, int64(h.GRES[k]), int64(s.GRES[k]), "")
 	}
 	if s.GPUs > 0 && s.GPUType != "" && h.GPUType != s.GPUType {
-		add("GPU type %s (it has %s)", s.GPUType, orNone(h.GPUType))
+		words = append(words, fmt.Sprintf("GPU type %s (it has %s)", s.GPUType, cmp.Or(h.GPUType, "none")))
+		short += 1000
 	}
-	if h.DiskMiB < s.DiskMiB {
-		add("disk (%d of %d MiB)", h.DiskMiB, s.DiskMiB)
-	}
-	for _, k := range sortedKeys(s.GRES) {
-		if h.GRES[k] < s.GRES[k] {
-			add("%s (%d of %d)", k, h.GRES[k], s.GRES[k])
+	for _, any := range s.Features {
+		if !slices.ContainsFunc(any, func(w string) bool { return slices.Contains(o.Features, w) }) {
+			words = append(words, "feature "+strings.Join(any, "|"))
+			short += 1000
 		}
 	}
-	for _, or := range s.Features {
-		if !slices.ContainsFunc(or, func(w string) bool { return slices.Contains(o.Features, w) }) {
-			add("feature %s", strings.Join(or, "|"))
-		}
-	}
-	return out
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
+	return words, short
 }
 
 func joinWords(words []string) string {
