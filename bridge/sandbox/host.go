@@ -17,11 +17,7 @@ var ErrNotRoot = errors.New("machines made of namespaces need root: run this wit
 // in Debian's and Ubuntu's base system.
 var hostTools = []struct{ name, pkg string }{
 	{"ip", "iproute2"},
-	{"mount", "mount"},
 	{"nsenter", "util-linux"},
-	{"pivot_root", "util-linux"},
-	{"hostname", "hostname"},
-	{"mknod", "coreutils"},
 }
 
 // searchPath is used instead of the caller's PATH, which under sudo or in a

@@ -13,12 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
-
-//go:embed boot.sh
-var bootScript string
 
 //go:embed init.sh
 var initScript string
@@ -110,12 +106,11 @@ func (m *Machine) layOut(spec Spec) error {
 	return nil
 }
 
-// boot starts process 1 in new namespaces, plugs the cable in and waits until
-// the machine's root stands.
+// boot sets the machine up and waits until process 1 says that it is there.
 func (m *Machine) boot(ctx context.Context, spec Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, bootLimit)
 	defer cancel()
-	status, err := m.spawn(spec)
+	status, err := m.spawn(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -128,12 +123,6 @@ func (m *Machine) boot(ctx context.Context, spec Spec) error {
 	if err := m.save(); err != nil {
 		return err
 	}
-	if err := m.plug(ctx, spec.Network); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(m.lifeline, "go\n"); err != nil {
-		return fmt.Errorf("let process 1 go on: %w", err)
-	}
 	said, err := io.ReadAll(status)
 	if string(said) == "ready\n" {
 		if spec.Detached {
@@ -142,11 +131,11 @@ func (m *Machine) boot(ctx context.Context, spec Spec) error {
 		return nil
 	}
 	console, _ := os.ReadFile(m.Console())
-	return errors.Join(fmt.Errorf("set up its namespaces: %s", lastLine(string(console))), err, ctx.Err())
+	return errors.Join(fmt.Errorf("run process 1: %s", lastLine(string(console))), err, ctx.Err())
 }
 
 // spawn starts process 1 and returns the pipe on which it reports.
-func (m *Machine) spawn(spec Spec) (*os.File, error) {
+func (m *Machine) spawn(ctx context.Context, spec Spec) (*os.File, error) {
 	console, err := os.OpenFile(m.Console(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
@@ -162,18 +151,15 @@ func (m *Machine) spawn(spec Spec) (*os.File, error) {
 		return nil, errors.Join(err, lifeline.Close())
 	}
 	defer statusEnd.Close()
-	cmd := exec.Command("/bin/sh", "-c", bootScript)
-	cmd.Env = m.environment(spec)
+	cmd := exec.Command("/bin/sh", "-c", initScript) // The image's shell.
+	cmd.Env = []string{
+		"PATH=" + searchPath, "LC_ALL=C", machineVariable + "=" + m.dir,
+		"SW_DETACHED=" + map[bool]string{true: "yes", false: "no"}[spec.Detached],
+	}
 	cmd.Stdout, cmd.Stderr = console, console
 	cmd.ExtraFiles = []*os.File{lifelineEnd, statusEnd}
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setsid: true,
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
-			syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("make namespaces: %w", err), lifeline.Close(), status.Close())
+	if err := m.start(ctx, spec, cmd); err != nil {
+		return nil, errors.Join(err, lifeline.Close(), status.Close())
 	}
 	m.lifeline, m.record.Process.ID = lifeline, cmd.Process.Pid
 	m.reaped = make(chan struct{})
@@ -185,39 +171,31 @@ func (m *Machine) spawn(spec Spec) (*os.File, error) {
 	return status, nil
 }
 
-func (m *Machine) environment(spec Spec) []string {
-	var binds strings.Builder
-	for _, b := range spec.Binds {
-		mode := "rw"
-		if b.ReadOnly {
-			mode = "ro"
-		}
-		fmt.Fprintf(&binds, "%s\t%s\t%s\n", b.From, b.To, mode)
-	}
-	detached := "no"
-	if spec.Detached {
-		detached = "yes"
-	}
-	return []string{
-		"PATH=" + searchPath,
-		"LC_ALL=C",
-		machineVariable + "=" + m.dir,
-		"SW_DIR=" + m.dir,
-		"SW_NAME=" + m.record.Name,
-		"SW_IMAGE=" + spec.Image.Dir,
-		"SW_ADDRESS=" + netip.PrefixFrom(m.record.Address, spec.Network.Prefix.Bits()).String(),
-		"SW_GATEWAY=" + spec.Network.Gateway.String(),
-		"SW_GPUS=" + strconv.Itoa(spec.GPUs),
-		"SW_BINDS=" + binds.String(),
-		"SW_DETACHED=" + detached,
-		"SW_INIT=" + initScript,
+// start runs setUp on a thread of its own and, in between, plugs the cable in
+// from a thread that is still on the host's network.
+func (m *Machine) start(ctx context.Context, spec Spec, cmd *exec.Cmd) error {
+	tid, plugged, done := make(chan int), make(chan error), make(chan error, 1)
+	go func() {
+		done <- onOwnThread(func() error {
+			return m.setUp(ctx, spec, cmd, func(id int) error {
+				tid <- id
+				return <-plugged
+			})
+		})
+	}()
+	select {
+	case id := <-tid:
+		plugged <- m.plug(ctx, spec.Network, id)
+		return <-done
+	case err := <-done:
+		return err
 	}
 }
 
-// plug connects the machine's eth0 with the bridge.
-func (m *Machine) plug(ctx context.Context, n *Network) error {
+// plug connects eth0 of the network namespace of thread tid with the bridge.
+func (m *Machine) plug(ctx context.Context, n *Network, tid int) error {
 	batch := strings.Join([]string{
-		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", m.record.Cable, m.record.Process.ID),
+		fmt.Sprintf("link add %s type veth peer name eth0 netns %d", m.record.Cable, tid),
 		fmt.Sprintf("link set %s alias %s%s", m.record.Cable, aliasPrefix, m.dir),
 		fmt.Sprintf("link set %s master %s up", m.record.Cable, n.Bridge),
 	}, "\n")

@@ -100,7 +100,7 @@ type rig struct {
 	network *sandbox.Network
 }
 
-func newRig(t *testing.T) rig {
+func newRig(t testing.TB) rig {
 	t.Helper()
 	spec, err := sandbox.SlurmImage("22.05", false)
 	if err != nil {

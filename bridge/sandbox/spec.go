@@ -104,7 +104,6 @@ func (s Spec) files(address netip.Addr) []File {
 	for _, name := range slices.Sorted(maps.Keys(s.Hosts)) {
 		fmt.Fprintf(&hosts, "%s %s\n", s.Hosts[name], name)
 	}
-	boot := File{Path: "/var/lib/spillway/boot", Data: []byte("exec /var/lib/spillway/init\n")}
 	script := File{Path: "/var/lib/spillway/init", Data: s.Init, Mode: 0o700}
 	if !strings.HasPrefix(string(s.Init), "#!") {
 		script.Data = append([]byte("#!/bin/sh\n"), s.Init...)
@@ -115,7 +114,7 @@ func (s Spec) files(address netip.Addr) []File {
 		{Path: "/etc/hostname", Data: []byte(s.Name + "\n")},
 		{Path: "/etc/resolv.conf"},
 		{Path: "/usr/sbin/poweroff", Data: poweroff, Mode: 0o755},
-		boot, script,
+		script,
 	}, s.Files...)
 }
 
