@@ -27,18 +27,14 @@ func (s *Server) advance() {
 		s.watched = now
 	}
 	for _, m := range s.machines() {
-		c := s.clouds[m.Cloud]
-		if c == nil {
-			continue // Of a cloud that the world file no longer has.
-		}
-		if s.due(c, m, now) {
+		if s.due(s.clouds[m.Cloud], m, now) {
 			changed = true
 		}
 		if look && m.State == wire.StateRunning && !s.busy[m.ID] && !s.host.Alive(m.ID) {
 			s.end(m, endShutdown, 0)
 			changed = true
 		}
-		s.work1(m, now)
+		s.tend(m, now)
 	}
 	if s.forget(now) || changed {
 		_ = s.commit() // Remembered in broken; the next call tells it.
@@ -69,7 +65,7 @@ func (s *Server) due(c *cloud, m *machine, now time.Time) bool {
 func (s *Server) warn(c *cloud, m *machine, lead time.Duration) {
 	now := s.time()
 	m.NoticeAt, m.ReclaimAt = now, now.Add(lead)
-	c.feed.tell(now, "notice", m.ID)
+	s.tell(m, "notice")
 	s.wake()
 }
 
@@ -84,14 +80,12 @@ func (s *Server) end(m *machine, why string, after time.Duration) {
 		return
 	}
 	m.State, m.Ended, m.StopAt = wire.StateStopping, why, now.Add(after)
-	if c := s.clouds[m.Cloud]; c != nil {
-		c.feed.tell(now, "stopping", m.ID)
-	}
+	s.tell(m, "stopping")
 	s.wake()
 }
 
-// work1 gives the host the next thing to do for a machine, one at a time.
-func (s *Server) work1(m *machine, now time.Time) {
+// tend gives the host the next thing to do for a machine, one at a time.
+func (s *Server) tend(m *machine, now time.Time) {
 	if s.busy[m.ID] || s.broken != nil || s.ctx.Err() != nil {
 		return
 	}
@@ -150,16 +144,14 @@ func (s *Server) kill(id string) {
 }
 
 func (s *Server) tell(m *machine, kind string) {
-	if c := s.clouds[m.Cloud]; c != nil {
-		c.feed.tell(s.time(), kind, m.ID)
-	}
+	s.clouds[m.Cloud].feed.tell(s.time(), kind, m.ID)
 }
 
 // forget drops machines that have lingered and creates whose token is old.
 func (s *Server) forget(now time.Time) bool {
 	changed := false
 	for id, m := range s.state.Machines {
-		if c := s.clouds[m.Cloud]; c != nil && !m.live() && now.Sub(m.Stopped) > time.Duration(c.spec.Linger) {
+		if c := s.clouds[m.Cloud]; !m.live() && now.Sub(m.Stopped) > time.Duration(c.spec.Linger) {
 			delete(s.state.Machines, id)
 			changed = true
 		}

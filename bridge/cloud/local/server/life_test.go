@@ -246,6 +246,30 @@ func TestNothingIsPromisedThatCannotBeRemembered(t *testing.T) {
 	r.rent(order("spot", 1))
 }
 
+func TestWorldMayNotLoseACloudWithLiveMachines(t *testing.T) {
+	r := start(t, plain)
+	id := r.rent(order("on-demand", 1))[0]
+	renamed, err := server.ParseWorld([]byte(strings.Replace(plain, "name: nimbus", "name: cirrus", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.close()
+	old := r.world
+	if s, err := server.Open(t.Context(), server.Options{Dir: r.dir, World: renamed, Host: r.host}); err == nil {
+		t.Error("opened without the cloud of a live machine")
+		s.Close()
+	} else if !strings.Contains(err.Error(), id) {
+		t.Errorf("%v, want it to name %s", err, id)
+	}
+	r.world = old
+	r.open()
+	if err := r.server.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.world = renamed
+	r.restart()
+}
+
 func TestPurgeEndsAll(t *testing.T) {
 	r := start(t, plain)
 	ids := append(r.rent(order("spot", 2)), r.rent(order("on-demand", 2))...)

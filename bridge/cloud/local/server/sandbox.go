@@ -45,6 +45,8 @@ type SandboxHost struct {
 	Network *sandbox.Network
 	// Hosts are names that machines can resolve.
 	Hosts map[string]netip.Addr
+	// Binds are folders of the host that all machines share.
+	Binds []sandbox.Bind
 
 	mu      sync.Mutex
 	servers map[string]*http.Server // the machines' metadata services, by id
@@ -62,7 +64,8 @@ func (h *SandboxHost) Boot(ctx context.Context, g Guest) (string, error) {
 		shell = ""
 	}
 	m, err := sandbox.Start(ctx, sandbox.Spec{
-		Dir: h.Dir, Name: g.ID, Image: h.Image, Network: h.Network, Hosts: h.Hosts, GPUs: g.GPUs, Detached: true,
+		Dir: h.Dir, Name: g.ID, Image: h.Image, Network: h.Network, Hosts: h.Hosts, Binds: h.Binds,
+		GPUs: g.GPUs, Detached: true,
 		Init:  fmt.Appendf(nil, firmware, shell),
 		Files: []sandbox.File{{Path: scriptFile, Data: []byte(g.UserData), Mode: 0o700}},
 	})

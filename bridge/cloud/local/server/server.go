@@ -118,6 +118,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if err := s.load(ctx, o.World); err != nil {
 		s.stop()
+		if s.ledger != nil {
+			err = errors.Join(err, s.ledger.file.Close())
+		}
 		return nil, errors.Join(fmt.Errorf("open local cloud: %w", err), lock.Unlock())
 	}
 	s.mux = s.routes()
@@ -151,6 +154,14 @@ func (s *Server) load(ctx context.Context, w World) error {
 	}
 	if s.ledger, err = openLedger(filepath.Join(s.dir, "ledger.jsonl")); err != nil {
 		return err
+	}
+	for id, m := range s.state.Machines {
+		if s.clouds[m.Cloud] == nil && m.live() {
+			return fmt.Errorf("machine %s of cloud %s still runs, and the world no longer has that cloud: end it with the old world first", id, m.Cloud)
+		}
+		if s.clouds[m.Cloud] == nil {
+			delete(s.state.Machines, id)
+		}
 	}
 	for _, m := range s.state.Machines {
 		if m.State == wire.StateRunning {
