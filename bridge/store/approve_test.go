@@ -245,6 +245,27 @@ func TestHoldsOverTheEndOfAMonth(t *testing.T) {
 	checked(t, s)
 }
 
+// A clock that steps back opens no period that is over.
+func TestStepsBackOfTheClockFreeNothing(t *testing.T) {
+	clock := newHands(noon)
+	s := open(t, t.TempDir(), clock)
+	limits := []bridge.Budget{budget("org", 100, true)}
+	r := must[bridge.Rental](t)(s.Reserve(t.Context(), newRental(t, s, bridge.StateLaunching, 90), limits))
+	r.State, r.Cost = bridge.StateJoining, usd(90)
+	r = must[bridge.Rental](t)(s.Post(t.Context(), r))
+	clock.add(-400 * 24 * time.Hour)
+	if _, err := s.Reserve(t.Context(), newRental(t, s, bridge.StateLaunching, 11), limits); !errors.Is(err, bridge.ErrOverBudget) {
+		t.Errorf("reserve in a period that is over: %v", err)
+	}
+	r.Cost = usd(89)
+	must[bridge.Rental](t)(s.Post(t.Context(), r))
+	for _, tx := range checkedLedger(t, s) {
+		if tx.At.Before(noon) {
+			t.Errorf("transaction %d is of %s", tx.Seq, tx.At)
+		}
+	}
+}
+
 func TestCostBeyondTheHoldIsRecordedAndTold(t *testing.T) {
 	s := open(t, t.TempDir(), newHands(noon))
 	r := reach(t, s, bridge.StateReleasing)

@@ -30,7 +30,8 @@ const (
 // Options are what a store takes from its surroundings.
 type Options struct {
 	// Now gives the time of ledger rows and the period that budgets are checked
-	// in: the same guarded clock as the engine's. Nil: the system's.
+	// in; one that is earlier than the last ledger row is not believed. Nil: the
+	// system's clock.
 	Now func() time.Time
 	// StoreID is used for a new store; empty: a random one.
 	StoreID string

@@ -39,10 +39,16 @@ func (s *Store) write(ctx context.Context, do func(w *writing) error) error {
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	w := &writing{Tx: tx, now: s.now().UTC()}
-	var epoch int64
-	err = tx.QueryRowContext(ctx, `select epoch, ledger_seq, ledger_hash from meta`).Scan(&epoch, &w.head.Seq, &w.head.Hash)
+	var epoch, latest int64
+	err = tx.QueryRowContext(ctx, `select epoch, ledger_seq, ledger_hash, coalesce((select at from ledger where seq = ledger_seq), 0) from meta`).
+		Scan(&epoch, &w.head.Seq, &w.head.Hash, &latest)
 	if err != nil {
 		return explain(err)
+	}
+	// A clock that steps back is not believed: it would open a budget's period
+	// that is over, and everything in it.
+	if last := time.Unix(0, latest).UTC(); last.After(w.now) {
+		w.now = last
 	}
 	if epoch != s.epoch { // I24: only the latest bridge writes
 		return bridge.ErrEpoch
