@@ -27,6 +27,7 @@ type cloud struct {
 	creates  []bridge.Launch
 	stale    *bridge.Listing // answers lists instead of the truth
 	hide     map[string]bool // missing from lists
+	lost     map[string]bool // missing from direct looks too
 	forgets  bool            // gone machines are not listed
 	boot     time.Duration   // from create to registered
 	bump     chan struct{}
@@ -54,7 +55,7 @@ func newCloud(name string, c *cluster) *cloud {
 	return &cloud{
 		name: name, cluster: c, pools: map[bridge.Pool]*pool{}, machines: map[string]*machine{},
 		accepted: map[string]bridge.Handle{}, faults: map[string][]string{}, calls: map[string]int{},
-		hide: map[string]bool{}, boot: 5 * time.Second, bump: make(chan struct{}),
+		hide: map[string]bool{}, lost: map[string]bool{}, boot: 5 * time.Second, bump: make(chan struct{}),
 	}
 }
 
@@ -189,7 +190,7 @@ func (c *cloud) Observe(_ context.Context, l bridge.Launch, _ bridge.Handle) ([]
 	}
 	var out []bridge.Instance
 	for _, id := range slices.Sorted(maps.Keys(c.machines)) {
-		if m := c.machines[id]; m.Token == l.Token {
+		if m := c.machines[id]; m.Token == l.Token && !c.lost[id] {
 			out = append(out, m.Instance)
 		}
 	}
@@ -272,10 +273,7 @@ func (c *cloud) vanish(id string, forgotten bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stop(c.machines[id], time.Now())
-	c.hide[id] = forgotten
-	if forgotten {
-		delete(c.machines, id)
-	}
+	c.hide[id], c.lost[id] = forgotten, forgotten
 }
 
 // live are the machines that cost money now, by id.

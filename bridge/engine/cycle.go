@@ -63,11 +63,12 @@ type memory struct {
 	postponed  map[bridge.RentalID]time.Time // the end its cloud was last told
 	posted     map[bridge.RentalID]time.Time
 	warned     map[string]bool
-	limits     map[string]time.Duration // of a running job when first seen
-	demands    map[string]bridge.Demand // of jobs with a rental, as they were queued
-	requeued   map[bridge.JobID]bool    // by this process, and still running at the last look
-	buried     map[string]bool          // node: set down since its machine went
-	gone       map[bridge.RentalID]time.Time
+	limits     map[string]time.Duration      // of a running job when first seen
+	demands    map[string]bridge.Demand      // of jobs with a rental, as they were queued
+	requeued   map[bridge.JobID]bool         // by this process, and still running at the last look
+	buried     map[string]bool               // node: set down since its machine went
+	gone       map[bridge.RentalID]time.Time // when its last machine was judged gone
+	disputed   map[bridge.RentalID]bool      // a list shows what a direct look called gone
 	ghosts     map[string]int
 	health     map[string]string
 	complaint  string // last logged
@@ -86,7 +87,7 @@ func newMemory() *memory {
 		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]bool{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, limits: map[string]time.Duration{},
-		demands: map[string]bridge.Demand{}, requeued: map[bridge.JobID]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, ghosts: map[string]int{},
+		demands: map[string]bridge.Demand{}, requeued: map[bridge.JobID]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
 		health: map[string]string{},
 	}
 }
@@ -174,6 +175,7 @@ func (m *memory) forget(r *bridge.Rental) {
 	delete(m.routed, r.ID)
 	delete(m.posted, r.ID)
 	delete(m.gone, r.ID)
+	delete(m.disputed, r.ID)
 	delete(m.members, r.ID)
 	delete(m.memberAt, r.ID)
 	delete(m.postponed, r.ID)

@@ -6,7 +6,7 @@ import (
 )
 
 func TestQueueOverflowsAndDrainsAgain(t *testing.T) {
-	inWorld(t, func(w *world) {
+	inWorld(t, func(t *testing.T, w *world) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.cluster.submit("2", 1, 8, time.Minute)
 		w.start()

@@ -58,8 +58,11 @@ func machineCost(r *bridge.Rental, m *bridge.Machine, now time.Time) (bridge.Mon
 		return bridge.Money{Currency: rate.Currency}, nil
 	}
 	end := now
-	if !m.Stopped.IsZero() {
+	switch {
+	case !m.Stopped.IsZero():
 		end = m.Stopped
+	case m.Absent > 0: // perhaps gone since; if not, the next post catches up
+		end = m.AbsentAt
 	}
 	return rate.Cost(charged(end.Sub(m.Started), r.Step, r.Minimum), 1, bridge.RoundHalfEven)
 }

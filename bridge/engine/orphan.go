@@ -134,14 +134,11 @@ func (e *Engine) anySuspect(c *cycle, cloud string) bool {
 // scheduler that cannot be read it may be working: then it is left alone.
 func (e *Engine) orphan(ctx context.Context, c *cycle, cloud string, in *bridge.Instance) error {
 	q, fresh := c.queue(in.Tags[bridge.TagCluster])
-	r, whole := e.rebuild(c, cloud, in)
-	if whole {
-		if !fresh {
-			return nil
-		}
-		if len(runsOn(q, nodesOf(&r, bridge.MachineJoined))) > 0 {
-			return e.adopt(ctx, c, r)
-		}
+	if !fresh {
+		return nil
+	}
+	if r, whole := e.rebuild(c, cloud, in); whole && len(runsOn(q, nodesOf(&r, bridge.MachineJoined))) > 0 {
+		return e.adopt(ctx, c, r)
 	}
 	key := "terminate/" + cloud + "/" + in.ID
 	if _, res, ok := take[struct{}](e.calls, key); ok && res.err != nil {
@@ -193,7 +190,8 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 			State: bridge.MachineJoined, ID: in.ID, Node: node, Address: in.Address, Rate: in.Rate, Started: born, Joined: c.now,
 		}},
 	}
-	r.Launch = bridge.Launch{Rental: id, Attempt: attempt, Token: in.Token, Pool: in.Pool, Count: 1, MaxRate: rate, Tags: in.Tags, Expires: expires}
+	r.Pool.Cloud = cloud
+	r.Launch = bridge.Launch{Rental: id, Attempt: attempt, Token: in.Token, Pool: r.Pool, Count: 1, MaxRate: rate, Tags: in.Tags, Expires: expires}
 	r.Hold, err = rate.Cost(r.Life, 1, bridge.RoundUp)
 	return r, err == nil && node != ""
 }

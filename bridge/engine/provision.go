@@ -195,11 +195,13 @@ func (e *Engine) lookFailed(ctx context.Context, c *cycle, r *bridge.Rental, cau
 }
 
 // giveUp releases a rental that did not come in time; what exists of it, or
-// may exist, is proved gone before it is settled.
+// may exist, is proved gone before it is settled. A pool that was never asked
+// is not to blame.
 func (e *Engine) giveUp(ctx context.Context, c *cycle, r *bridge.Rental, ev bridge.Event, why bridge.Reason) error {
-	if e.memory.unsent[r.ID] && len(named(r)) == 0 && !e.calls.busy("create/"+string(r.ID)) {
+	asked := r.Launch.Token != "" && !e.memory.unsent[r.ID] || e.calls.busy("create/"+string(r.ID)) || len(named(r)) > 0
+	if !asked {
 		for i := range r.Machines {
-			r.Machines[i].State = bridge.MachineGone // never asked for
+			r.Machines[i].State = bridge.MachineGone
 		}
 	}
 	if err := move(r, ev, why, c.now); err != nil {
@@ -207,7 +209,7 @@ func (e *Engine) giveUp(ctx context.Context, c *cycle, r *bridge.Rental, ev brid
 	}
 	c.again = true
 	err := e.save(ctx, c, r, c.tell(bridge.NewsReleasing, r))
-	if ev != bridge.EventLate {
+	if ev != bridge.EventLate || !asked {
 		return err
 	}
 	return errors.Join(err, e.poolDown(ctx, c, r.Pool, bridge.CloudUnknown, fmt.Errorf("%s", why)), e.fail(ctx, c))
@@ -228,7 +230,7 @@ func (e *Engine) watchCreate(c *cycle, r *bridge.Rental) {
 }
 
 func (e *Engine) unsettledLook(r *bridge.Rental) bool {
-	return slices.ContainsFunc(r.Machines, func(m bridge.Machine) bool {
+	return e.memory.disputed[r.ID] || slices.ContainsFunc(r.Machines, func(m bridge.Machine) bool {
 		return m.State != bridge.MachineGone && (m.ID == "" || m.Address == "" || m.Absent > 0 || r.State == bridge.StateReleasing)
 	})
 }

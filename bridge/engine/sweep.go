@@ -34,10 +34,10 @@ func (e *Engine) learn(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	before := copyRental(*r)
 	var news []bridge.News
 	if l, ok := c.looks[r.ID]; ok && l.err == nil {
-		news = append(news, e.match(c, r, l.instances)...)
+		news = append(news, e.match(c, r, l.instances, true)...)
 	}
 	if list, ok := c.lists[r.Pool.Cloud]; ok {
-		news = append(news, e.match(c, r, list.Instances)...)
+		news = append(news, e.match(c, r, list.Instances, false)...)
 		if list.Complete {
 			news = append(news, e.absent(c, r, list)...)
 		}
@@ -60,7 +60,7 @@ func (e *Engine) ours(r *bridge.Rental, in *bridge.Instance) bool {
 
 // match gives every instance of the rental its machine: by provider id, and a
 // new one to the first machine without, in the order of ids.
-func (e *Engine) match(c *cycle, r *bridge.Rental, instances []bridge.Instance) []bridge.News {
+func (e *Engine) match(c *cycle, r *bridge.Rental, instances []bridge.Instance, direct bool) []bridge.News {
 	var mine []bridge.Instance
 	for i := range instances {
 		if in := &instances[i]; in.ID != "" && (machineOf(r, in.ID) != nil || e.ours(r, in)) {
@@ -75,7 +75,7 @@ func (e *Engine) match(c *cycle, r *bridge.Rental, instances []bridge.Instance) 
 			m = unnamed(r, &mine[i])
 		}
 		if m != nil {
-			news = append(news, e.see(c, r, m, &mine[i])...)
+			news = append(news, e.see(c, r, m, &mine[i], direct)...)
 		}
 	}
 	return news
@@ -101,8 +101,9 @@ func unnamed(r *bridge.Rental, in *bridge.Instance) *bridge.Machine {
 	return nil
 }
 
-// see records what the cloud says of one machine.
-func (e *Engine) see(c *cycle, r *bridge.Rental, m *bridge.Machine, in *bridge.Instance) []bridge.News {
+// see records what the cloud says of one machine, in a list or when it was
+// looked at directly.
+func (e *Engine) see(c *cycle, r *bridge.Rental, m *bridge.Machine, in *bridge.Instance, direct bool) []bridge.News {
 	var news []bridge.News
 	if m.ID == "" {
 		m.ID = in.ID
@@ -127,13 +128,17 @@ func (e *Engine) see(c *cycle, r *bridge.Rental, m *bridge.Machine, in *bridge.I
 	if in.State == bridge.InstanceGone {
 		return append(news, e.seeGone(c, r, m, in)...)
 	}
-	m.Absent, m.AbsentAt = 0, noTime
 	if m.State == bridge.MachineGone {
-		if at, judged := e.memory.gone[r.ID]; judged && c.lists[r.Pool.Cloud].At.Before(at) {
-			return news // an older list than the one it was gone in
+		// A list that lags shows the dead for a while, and the books stay open as
+		// long as it does. Only a direct look raises them; where there is none to
+		// be had, the list does in the end.
+		e.memory.disputed[r.ID] = !direct
+		if !direct && (r.Handle != "" || c.now.Sub(e.memory.gone[r.ID]) < e.limits.AbsentGap) {
+			return news
 		}
 		m.State, m.Stopped = bridge.MachineReleasing, noTime
 	}
+	m.Absent, m.AbsentAt = 0, noTime
 	if !in.NoticeAt.IsZero() && m.NoticeAt.IsZero() {
 		m.NoticeAt, m.ReclaimAt = in.NoticeAt.UTC(), in.ReclaimAt.UTC()
 		if m.State == bridge.MachineJoined || m.State == bridge.MachineCreated {

@@ -51,7 +51,7 @@ func (w *world) Write(p []byte) (int, error) {
 
 // inWorld runs a test in a bubble, with a world that is there and not running
 // yet, and checks the books and what is left at its end.
-func inWorld(t *testing.T, f func(*world)) {
+func inWorld(t *testing.T, f func(*testing.T, *world)) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "spillway-engine-")
 	if err != nil {
@@ -73,7 +73,7 @@ func inWorld(t *testing.T, f func(*world)) {
 				w.logMu.Unlock()
 			}
 		}()
-		f(w)
+		f(t, w)
 	})
 }
 
@@ -95,11 +95,12 @@ func usd(units float64) bridge.Money {
 	return bridge.Money{Micro: int64(units * bridge.Micro), Currency: "USD"}
 }
 
-// Terms makes the world its own policy: the same for every job of project proj.
+// Terms makes the world its own policy: the same for every job of project
+// proj, none for the others.
 func (w *world) Terms(d *bridge.Demand, _ *bridge.Facts) *bridge.Terms {
 	t := w.terms
 	if d.Account != "proj" {
-		t.Account = bridge.Account("org/team/" + d.Account)
+		t.Account, t.Burst, t.Why = bridge.Account("org/team/"+d.Account), false, bridge.ReasonOptOut
 	}
 	return &t
 }
@@ -187,7 +188,7 @@ func (w *world) until(limit time.Duration, what string, ok func() bool) {
 		if time.Now().After(end) {
 			w.t.Fatalf("after %s not: %s\nrentals: %s\nnews:\n%s", limit, what, w.rentals(), strings.Join(w.story(), "\n"))
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(min(max(limit/2000, 50*time.Millisecond), 2*time.Second))
 	}
 }
 
@@ -293,11 +294,11 @@ func (w *world) settled(limit time.Duration) {
 	if bill := w.a.cost().Micro + w.b.cost().Micro; abs(posted-bill) > int64(w.a.next+w.b.next)*2*bridge.Micro/360 {
 		w.t.Errorf("posted %d, the clouds' books say %d\n%s", posted, bill, strings.Join(w.story(), "\n"))
 	}
-	w.cluster.mu.Lock()
-	defer w.cluster.mu.Unlock()
-	if len(w.cluster.nodes) > 0 || len(w.cluster.overlays) > 0 {
-		w.t.Errorf("left in the scheduler: %d nodes, %d overlays", len(w.cluster.nodes), len(w.cluster.overlays))
-	}
+	w.until(20*time.Second, "nothing left in the scheduler", func() bool {
+		w.cluster.mu.Lock()
+		defer w.cluster.mu.Unlock()
+		return len(w.cluster.nodes) == 0 && len(w.cluster.overlays) == 0
+	})
 }
 
 func abs(n int64) int64 { return max(n, -n) }

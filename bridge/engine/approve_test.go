@@ -1,0 +1,115 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// tight leaves a budget in which no machine fits, so that a person is asked.
+func (w *world) tight() {
+	w.budgets[0].Limit = usd(1)
+}
+
+// question waits for the rental that waits for an answer.
+func (w *world) question() bridge.Rental {
+	w.t.Helper()
+	w.until(10*time.Second, "a question", w.inState(bridge.StateWaiting))
+	return w.live()[0]
+}
+
+// yes is the desk's approval.
+func (w *world) yes(r bridge.Rental) error {
+	next := r
+	next.State, next.Since, next.ApprovedBy = bridge.StateLaunching, w.now(), "bob"
+	d := bridge.Decision{Rental: r.ID, Version: r.Version, Yes: true, Who: "bob", At: w.now()}
+	_, err := w.store.Approve(w.t.Context(), d, next, w.budgets)
+	w.engine.Wake()
+	return err
+}
+
+func TestQuestionHoldsNothingAndAYesBuys(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tight()
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		r := w.question()
+		time.Sleep(10 * time.Minute)
+		b, err := w.store.Balances(t.Context(), w.now(), w.budgets)
+		if err != nil || b[0].Held.Micro != 0 || len(w.a.creates) != 0 || w.told(bridge.NewsAsked) != 1 {
+			t.Fatalf("while a question is open: held %v, %d calls, asked %d times (%v)", b[0].Held, len(w.a.creates), w.told(bridge.NewsAsked), err)
+		}
+		if err := w.yes(r); err != nil {
+			t.Fatal(err)
+		}
+		asked := time.Now()
+		w.until(time.Minute, "create sent", func() bool { return len(w.a.creates) == 1 })
+		if d := time.Since(asked); d > 2*time.Second {
+			t.Errorf("from the yes to the create call: %s", d)
+		}
+		if l := w.a.creates[0]; !l.Expires.Equal(w.live()[0].Expires) || l.Expires.Before(asked.Add(time.Hour)) {
+			t.Errorf("its life is from the question, not from the yes: %s", l.Expires)
+		}
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+	})
+}
+
+func TestINV_I21_UnansweredQuestionLapsesAndIsNotAskedAgainAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tight()
+		w.terms.AskFor = 10 * time.Minute
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		r := w.question()
+		w.until(11*time.Minute, "lapsed", func() bool { return w.told(bridge.NewsLapsed) == 1 })
+		if err := w.yes(r); err == nil {
+			t.Error("a lapsed question was approved")
+		}
+		time.Sleep(50 * time.Minute)
+		if n := w.told(bridge.NewsAsked); n != 1 {
+			t.Errorf("asked %d times within the hour", n)
+		}
+		time.Sleep(15 * time.Minute)
+		if n := w.told(bridge.NewsAsked); n != 2 {
+			t.Errorf("asked %d times after it", n)
+		}
+	})
+}
+
+func TestQuestionIsWithdrawnWithItsDemand(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tight()
+		j := w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.question()
+		w.cluster.mu.Lock()
+		j.state = "cancelled"
+		w.cluster.mu.Unlock()
+		w.until(10*time.Second, "withdrawn", func() bool { return w.told(bridge.NewsWithdrawn) == 1 && len(w.live()) == 0 })
+	})
+}
+
+func TestC_F06_LateYesToAVanishedDemandBuysNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tight()
+		j := w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		r := w.question()
+		w.kill() // so that the question is not withdrawn first
+		w.open()
+		w.cluster.mu.Lock()
+		j.state = "cancelled"
+		w.cluster.mu.Unlock()
+		if err := w.yes(r); err != nil {
+			t.Fatal(err)
+		}
+		w.close()
+		w.start()
+		w.settled(time.Minute)
+		if n := len(w.a.creates) + len(w.b.creates); n != 0 {
+			t.Errorf("%d create calls", n)
+		}
+	})
+}

@@ -1,0 +1,303 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// tokens are the different tokens a cloud was asked with.
+func (c *cloud) tokens() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, l := range c.creates {
+		if !slices.Contains(out, l.Token) {
+			out = append(out, l.Token)
+		}
+	}
+	return out
+}
+
+func TestC_F17_SoldOutPoolIsLeftForTheNext(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", "no-capacity")
+		w.cluster.submit("1", 1, 8, time.Minute)
+		begun := time.Now()
+		w.start()
+		w.until(5*time.Second, "a machine on the other cloud", func() bool { return len(w.b.live()) == 1 })
+		if d := time.Since(begun); d > 2*time.Second {
+			t.Errorf("the next pool was asked after %s", d)
+		}
+		w.until(10*time.Second, "the refused rental settled at nothing", func() bool { return w.told(bridge.NewsSettled) == 1 })
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+		if n := len(w.a.machines); n != 0 {
+			t.Errorf("%d machines on the cloud that refused", n)
+		}
+	})
+}
+
+func TestC_F25_SoldOutPoolRestsLongerEachTime(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.b.setup(func(c *cloud) { clear(c.pools) })
+		w.a.setup(func(c *cloud) {
+			for _, p := range c.pools {
+				p.stock = 0
+			}
+		})
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		time.Sleep(2 * time.Hour)
+		// 30 s, doubling to 30 min: 7 tries in the first hour, 2 in each after.
+		if n := len(w.a.creates); n < 6 || n > 12 {
+			t.Errorf("asked %d times in two hours", n)
+		}
+	})
+}
+
+func TestC_F08_AnswerLostAfterTheEffectMakesOneMachine(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", "lost", "lost", "lost")
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+		if n, tokens := len(w.a.machines), w.a.tokens(); n != 1 || len(tokens) != 1 {
+			t.Errorf("%d machines, %d tokens; want one", n, len(tokens))
+		}
+		if w.told(bridge.NewsUnknown) != 1 {
+			t.Errorf("unknown told %d times", w.told(bridge.NewsUnknown))
+		}
+	})
+}
+
+func TestC_F16_UnknownBeforeTheEffectIsTriedAgainWithTheSameToken(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", "lost-before", "lost-before")
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+		if n, tokens := len(w.a.creates), w.a.tokens(); n != 3 || len(tokens) != 1 || len(w.a.machines) != 1 {
+			t.Errorf("%d calls with %d tokens made %d machines; want 3, 1, 1", n, len(tokens), len(w.a.machines))
+		}
+	})
+}
+
+func TestC_F09_RefusalAfterDoubtProvesNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.limits.Launch = time.Minute
+		w.a.fault("Create", "lost", "no-capacity") // it did start; the second answer lies
+		w.a.fault("List", slices.Repeat([]string{"unknown"}, 3)...)
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(15 * time.Minute)
+	})
+}
+
+func TestC_F31_ThrottledCreateComesLater(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", "throttled", "throttled")
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+		if len(w.a.creates) != 3 || len(w.b.creates) != 0 {
+			t.Errorf("%d and %d calls; want 3 and 0", len(w.a.creates), len(w.b.creates))
+		}
+	})
+}
+
+func TestC_F07_CancelledWhileTheCallHangs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", "hang")
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "create sent", func() bool { return len(w.a.creates) == 1 })
+		w.cluster.mu.Lock()
+		w.cluster.jobs["1"].state = "cancelled"
+		w.cluster.mu.Unlock()
+		w.until(10*time.Second, "called off", w.inState(bridge.StateReleasing))
+		w.settled(15 * time.Minute) // the lists must prove that it made nothing
+		if n := len(w.a.machines); n != 0 {
+			t.Errorf("%d machines", n)
+		}
+	})
+}
+
+func TestC_F07_LateSuccessOfACancelledCallIsEnded(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", "lost")
+		w.a.fault("List", slices.Repeat([]string{"unknown"}, 4)...)
+		j := w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "create sent", func() bool { return len(w.a.creates) == 1 })
+		w.cluster.mu.Lock()
+		j.state = "cancelled"
+		w.cluster.mu.Unlock()
+		w.until(time.Minute, "the machine ended", func() bool { return len(w.a.live()) == 0 && w.a.next == 1 })
+		w.settled(15 * time.Minute)
+	})
+}
+
+func TestC_F12_SlowBootIsNotLoss(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.boot, w.b.boot = 6*time.Minute, 6*time.Minute
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(20*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+		if w.a.next != 1 {
+			t.Errorf("%d machines", w.a.next)
+		}
+	})
+}
+
+func TestC_F20_GangWithAMachineThatNeverJoinsGoesBackWhole(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.limits.Join = time.Minute
+		w.cluster.submit("1", 2, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "two machines", func() bool { return len(w.a.live()) == 2 })
+		w.a.setup(func(c *cloud) { c.machines["a-002"].never = true })
+		w.until(2*time.Minute, "the gang goes to the other cloud", func() bool { return len(w.b.live()) == 2 })
+		if n := w.cluster.calls["Admit"]; n != 0 {
+			t.Errorf("half a gang was admitted: %d calls", n)
+		}
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+		if w.cluster.calls["Admit"] != 1 {
+			t.Errorf("%d admissions of one gang", w.cluster.calls["Admit"])
+		}
+	})
+}
+
+func TestWrongShapeIsGivenBackAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "a machine", func() bool { return len(w.a.live()) == 1 })
+		w.a.setup(func(c *cloud) { c.machines["a-001"].gpus = 7 })
+		w.until(30*time.Second, "given back, and another asked elsewhere", func() bool { return len(w.a.live()) == 0 && len(w.b.live()) == 1 })
+		w.until(10*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+	})
+}
+
+func TestLateMachineOfManyIsTrimmed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.limits.Join = time.Minute
+		w.cluster.submit("1", 1, 8, 10*time.Minute)
+		w.cluster.submit("2", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "two machines", func() bool { return len(w.a.live()) == 2 })
+		w.a.setup(func(c *cloud) { c.machines["a-002"].never = true })
+		w.until(20*time.Second, "the first works at once", w.state("1", "running"))
+		w.until(30*time.Minute, "both done", func() bool { return w.job("1").state == "done" && w.job("2").state == "done" })
+		w.settled(5 * time.Minute)
+	})
+}
+
+func TestFreezeStopsNewMoneyAtOnceAndNothingElse(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cluster.submit("1", 1, 8, 2*time.Minute)
+		w.start()
+		w.until(30*time.Second, "running", w.state("1", "running"))
+		freeze := func(on bool) {
+			if err := w.engine.Remember(t.Context(), func(m *bridge.Marks) { m.Frozen = on }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		freeze(true)
+		w.cluster.submit("2", 1, 8, time.Minute)
+		w.until(10*time.Minute, "the first one's machine went back", func() bool { return w.job("1").state == "done" && w.over() || w.job("2").state == "done" })
+		time.Sleep(time.Minute)
+		if w.a.next+w.b.next != 1 && w.job("2").state != "done" {
+			t.Errorf("%d machines rented while frozen", w.a.next+w.b.next)
+		}
+		freeze(false)
+		w.until(10*time.Minute, "the second done after the thaw", w.state("2", "done"))
+		w.settled(5 * time.Minute)
+	})
+}
+
+func TestINV_I4_FrozenBeforeTheCallIsSent(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		// A rental that came through the desk: held, its call not made yet.
+		w.open()
+		id, err := w.store.NextID(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := w.order("1")
+		r := bridge.Draw(id, &o, w.now())
+		if _, err := w.store.Reserve(t.Context(), r, w.budgets); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.engine.Remember(t.Context(), func(m *bridge.Marks) { m.Frozen = true }); err != nil {
+			t.Fatal(err)
+		}
+		w.close()
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.settled(6 * time.Minute) // the launch limit; nothing was ever asked for
+		if n := len(w.a.creates) + len(w.b.creates); n != 0 {
+			t.Errorf("%d create calls while frozen", n)
+		}
+	})
+}
+
+// order is one machine for a job, as the desk would order it.
+func (w *world) order(job bridge.JobID) bridge.Order {
+	offers, _ := w.a.Offers(w.t.Context())
+	o := bridge.Order{
+		Cluster: "c1", Account: "org/team/proj/ann", Requester: "ann", Class: bridge.P1, Jobs: []bridge.JobID{job}, Origin: "gpu",
+		Gang: 1, Count: 1, Offer: offers[0], MaxRate: offers[0].Rate, Life: 2 * time.Hour, Idle: 5 * time.Second,
+	}
+	o.Hold, _ = o.MaxRate.Cost(o.Life, 1, bridge.RoundUp)
+	return o
+}
+
+func TestStaleQueueBuysAndEndsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.cluster.seen = time.Now().Add(-10 * time.Minute)
+		w.start()
+		time.Sleep(5 * time.Minute)
+		if n := len(w.a.creates); n != 0 {
+			t.Errorf("%d create calls on an old view", n)
+		}
+		w.cluster.mu.Lock()
+		w.cluster.seen = time.Time{}
+		w.cluster.mu.Unlock()
+		w.until(time.Minute, "running", w.state("1", "running"))
+		w.cluster.mu.Lock()
+		w.cluster.seen = time.Now()
+		w.cluster.mu.Unlock()
+		time.Sleep(10 * time.Minute) // the job is long done, but nobody can see it
+		if len(w.a.live()) != 1 || w.cluster.calls["Dismiss"] != 0 {
+			t.Errorf("a machine was ended on an old view: %d live, %d dismissed", len(w.a.live()), w.cluster.calls["Dismiss"])
+		}
+		w.cluster.mu.Lock()
+		w.cluster.seen = time.Time{}
+		w.cluster.mu.Unlock()
+		w.settled(5 * time.Minute)
+	})
+}
+
+func TestStoreWithoutHoldMakesNoCall(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.budgets[0].Limit = usd(1) // nothing fits, and nobody may be asked
+		w.terms.Ask = false
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		time.Sleep(time.Minute)
+		if n := len(w.a.creates) + len(w.b.creates); n != 0 || len(w.live()) != 0 {
+			t.Errorf("%d calls, %d rentals", n, len(w.live()))
+		}
+	})
+}
