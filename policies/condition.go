@@ -64,6 +64,7 @@ func newCompiler() *compiler {
 		cel.ParserExpressionSizeLimit(maxExpression),
 		cel.ParserRecursionLimit(maxRecursion),
 		cel.DefaultUTCTimeZone(true),
+		cel.EnableMacroCallTracking(), // so that leaves with macros have a text
 	}
 	for _, f := range facts {
 		options = append(options, cel.Variable(f.name, f.kind))

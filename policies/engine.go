@@ -27,6 +27,8 @@ type engine struct {
 	common  []int       // leaves about the cluster alone
 	payer   [texts]bool // the facts that decide who pays
 
+	most int // what each memory holds at most
+
 	last atomic.Pointer[view]
 
 	mu      sync.RWMutex // over everything below, and the memories above
@@ -91,7 +93,7 @@ func (o *outcome) join(p *outcome) {
 func (f *File) Policy() bridge.Policy {
 	e := &engine{
 		file: f, views: map[string]*view{}, several: map[tuple]*outcome{}, payers: map[payerKey]*payer{},
-		choices: map[outcome]choice{}, shared: map[verdict]*bridge.Terms{}, payer: f.payerFacts(),
+		choices: map[outcome]choice{}, shared: map[verdict]*bridge.Terms{}, payer: f.payerFacts(), most: maxRemembered,
 	}
 	byFact := map[int][]int{}
 	for i, l := range f.leaves {
@@ -216,17 +218,17 @@ func (e *engine) learn(d *bridge.Demand, v *view) *bridge.Terms {
 		o := new(outcome)
 		e.evaluate(e.mixed, d, &v.facts, o)
 		all.join(o)
-		remember(v.several, e.tupleOf(d), o)
+		remember(e.most, v.several, e.tupleOf(d), o)
 	}
 	p, ok := e.payers[e.payerKey(d)]
 	if !ok {
 		p = e.newPayer(d)
-		remember(e.payers, e.payerKey(d), p)
+		remember(e.most, e.payers, e.payerKey(d), p)
 	}
 	c, ok := e.choices[all]
 	if !ok {
 		c = e.choose(&all)
-		remember(e.choices, all, c)
+		remember(e.most, e.choices, all, c)
 	}
 	slot := c.slot(e.says(d))
 	if p.terms[slot] == nil {
@@ -235,8 +237,9 @@ func (e *engine) learn(d *bridge.Demand, v *view) *bridge.Terms {
 	return p.terms[slot]
 }
 
-func remember[K comparable, V any](m map[K]V, k K, v V) {
-	if len(m) >= maxRemembered {
+// remember adds to a memory that holds at most so many, emptying a full one.
+func remember[K comparable, V any](most int, m map[K]V, k K, v V) {
+	if len(m) >= most {
 		clear(m)
 	}
 	m[k] = v
@@ -256,12 +259,12 @@ func (c *column) learn(e *engine, d *bridge.Demand) *outcome {
 	o := new(outcome)
 	e.evaluate(c.leaves, d, &bridge.Facts{}, o)
 	if c.fact.text == nil {
-		remember(c.numbers, c.fact.number(d), o)
+		remember(e.most, c.numbers, c.fact.number(d), o)
 		return o
 	}
 	value := c.fact.text(d)
 	o.stays = matchAny(c.stay, value, c.split)
-	remember(c.texts, value, o)
+	remember(e.most, c.texts, value, o)
 	return o
 }
 

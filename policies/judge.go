@@ -158,7 +158,7 @@ func (e *engine) share(p *payer, slot int) *bridge.Terms {
 	t, ok := e.shared[v]
 	if !ok {
 		t = e.write(v)
-		remember(e.shared, v, t)
+		remember(e.most, e.shared, v, t)
 	}
 	return t
 }
