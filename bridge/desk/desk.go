@@ -21,7 +21,9 @@ type Config struct {
 	Loop    Loop
 	Rules   Rules
 	Roles   Roles
-	Now     func() time.Time
+	// Clusters are the names of all that are watched, seen or not.
+	Clusters []string
+	Now      func() time.Time
 	// AskFor is how long a question stays open where policy does not say, and
 	// AskAgain how long after a no the same jobs are not asked about.
 	AskFor, AskAgain time.Duration
@@ -74,6 +76,17 @@ func (d *Desk) live(ctx context.Context) ([]bridge.Rental, error) {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(string(a.ID), string(b.ID)))
 	})
 	return rs, nil
+}
+
+// unseen returns the watched clusters that no look has seen yet.
+func (d *Desk) unseen(s *bridge.Snapshot) []string {
+	out := []string{}
+	for _, name := range d.Clusters {
+		if !slices.ContainsFunc(s.Queues, func(q bridge.Queue) bool { return q.Cluster == name }) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func unreadable(err error) error {

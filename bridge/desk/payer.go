@@ -125,6 +125,8 @@ func (r *request) whichCluster() error {
 			Kind: BadRequest, Understood: r.wish.String(), Wrong: "for which cluster? There are " + strings.Join(all, ", "),
 			Try: "spillway rent " + r.wish.String() + " cluster " + all[0],
 		}
+	case len(all) == 0:
+		return wrong(Unavailable, "spillway status", "no cluster has been seen yet")
 	case !slices.Contains(all, r.cluster):
 		return wrong(NotFound, "spillway status", "no cluster %q is watched; watched: %s", r.cluster, strings.Join(all, ", "))
 	}

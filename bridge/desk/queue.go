@@ -63,7 +63,7 @@ func (d *Desk) Queue(_ context.Context, p Person, q QueueRequest) (QueueAnswer, 
 	if err != nil {
 		return QueueAnswer{}, err
 	}
-	a := QueueAnswer{Stale: []string{}, Jobs: []QueueRow{}, Counts: map[string]int{}, Frozen: snap.Frozen}
+	a := QueueAnswer{Stale: d.unseen(&snap), Jobs: []QueueRow{}, Counts: map[string]int{}, Frozen: snap.Frozen}
 	if snap.Protected {
 		a.Protected = q.Lang.Short(bridge.ReasonProtected)
 	}

@@ -251,6 +251,10 @@ func (d *Desk) Status(ctx context.Context, _ Person, _ StatusRequest) (StatusAns
 }
 
 func (d *Desk) views(s *bridge.Snapshot, a *StatusAnswer) {
+	for _, name := range d.unseen(s) {
+		a.Clusters = append(a.Clusters, ClusterView{Name: name, Stale: true})
+		a.Problems = append(a.Problems, fmt.Sprintf("cluster %s has not been seen yet; nothing is bought for it", name))
+	}
 	for i := range s.Queues {
 		q := &s.Queues[i]
 		v := ClusterView{Name: q.Cluster, SeenAt: q.ObservedAt, Pending: len(q.Demands), Running: len(q.Runs), Nodes: len(q.Nodes)}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type localcloudCmd struct {
 	Image   string   `help:"Root of the machines; without it an image with Slurm is built." placeholder:"DIR"`
 	Slurm   string   `help:"Version of Slurm in that image." default:"24.11"`
 	Network string   `help:"Network of the machines, made by another rig; without it one is made." placeholder:"DIR"`
-	Share   string   `help:"Folder that every machine sees at the same path." placeholder:"DIR"`
+	Share   []string `help:"Folder of this host that every machine sees, at the same path unless another is given; several may be." placeholder:"DIR[:PATH]"`
 	Hosts   []string `help:"Names that machines can resolve." placeholder:"NAME=ADDRESS"`
 	Hollow  bool     `help:"Machines that only exist on paper: no root, no programs, for trying the interface."`
 	Purge   bool     `help:"End every machine of the folder's world, remove what they left, and stop."`
@@ -97,13 +98,15 @@ func (c *localcloudCmd) host(a *app) (server.Host, error) {
 		}
 		h.Hosts[name] = address
 	}
-	var err error
-	if c.Network != "" {
-		h.Network, err = sandbox.OpenNetwork(c.Network)
-	} else if h.Network, err = sandbox.OpenNetwork(c.ownNetwork()); os.IsNotExist(err) || err != nil {
-		h.Network, err = sandbox.CreateNetwork(a.ctx, c.ownNetwork())
+	for _, pair := range c.Share {
+		from, to, given := strings.Cut(pair, ":")
+		if !given {
+			to = from
+		}
+		h.Binds = append(h.Binds, sandbox.Bind{From: from, To: to})
 	}
-	if err != nil {
+	var err error
+	if h.Network, err = c.network(a.ctx); err != nil {
 		return nil, err
 	}
 	if c.Image != "" || c.Purge {
@@ -115,6 +118,19 @@ func (c *localcloudCmd) host(a *app) (server.Host, error) {
 	}
 	h.Image, err = sandbox.EnsureImage(a.ctx, spec, a.errs)
 	return h, err
+}
+
+// network opens another rig's network, or the one of this folder, making it
+// the first time.
+func (c *localcloudCmd) network(ctx context.Context) (*sandbox.Network, error) {
+	if c.Network != "" {
+		return sandbox.OpenNetwork(c.Network)
+	}
+	n, err := sandbox.OpenNetwork(c.ownNetwork())
+	if errors.Is(err, fs.ErrNotExist) {
+		return sandbox.CreateNetwork(ctx, c.ownNetwork())
+	}
+	return n, err
 }
 
 func (c *localcloudCmd) ownNetwork() string { return filepath.Join(c.Dir, "net") }

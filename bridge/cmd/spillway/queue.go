@@ -43,7 +43,7 @@ func (c *queueCmd) Run(a *app) error {
 
 func sayQueue(p *page, q *desk.QueueAnswer, user string) {
 	for _, name := range q.Stale {
-		p.line("Cluster %s has not answered lately: its jobs are shown as last seen, and nothing is bought for them.", name)
+		p.line("Cluster %s has not answered lately: jobs are shown as last seen, and nothing is bought for them.", name)
 	}
 	switch {
 	case q.Frozen:
@@ -52,9 +52,12 @@ func sayQueue(p *page, q *desk.QueueAnswer, user string) {
 		p.line("Nothing new is rented (%s). See: spillway status", q.Protected)
 	}
 	if len(q.Jobs) == 0 {
-		if user != "" {
+		switch {
+		case len(q.Stale) > 0 && q.At.IsZero():
+			p.line("See: spillway status")
+		case user != "":
 			p.line("No job of %s waits.", user)
-		} else {
+		default:
 			p.line("No job waits.")
 		}
 		return

@@ -108,7 +108,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	}
 	d.desk = desk.New(desk.Config{
 		Version: version, Reader: books{d.store}, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine,
-		Rules: d.site, Roles: d.site.roles(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
+		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
 	if d.asks, err = socket.Listen(socketPath); err != nil {
 		return err

@@ -202,7 +202,7 @@ func (a *app) offline() (*desk.Desk, error) {
 	}
 	a.closes = append(a.closes, db.Close)
 	return desk.New(desk.Config{
-		Version: version, Reader: books{db}, Viewer: &glance{a: a, site: s, books: books{db}}, Rules: s, Roles: s.roles(), Now: utcNow,
+		Version: version, Reader: books{db}, Viewer: &glance{a: a, site: s, books: books{db}}, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), Now: utcNow,
 	}), nil
 }
 
