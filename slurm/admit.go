@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,30 +18,51 @@ var copied = []string{"PriorityJobFactor", "PriorityTier", "OverSubscribe", "TRE
 // jobs of ordinary users there, whoever routed them.
 const closed = "DRAIN"
 
-// Admit makes the rental's overlay partition hold exactly the given nodes, all
-// in one call, and reads it back. It writes nothing when it does already.
+// Admit makes the rental's overlay hold exactly the given nodes, all in one
+// call, and reads it back. It writes nothing when it does already.
 func (c *Cluster) Admit(ctx context.Context, r *bridge.Rental, nodes []string) error {
-	name := bridge.PartitionName(r.ID)
-	if err := ownNodes(r, nodes); err != nil {
-		return fmt.Errorf("admit into %s: %w", name, err)
+	if err := c.admit(ctx, r, nodes); err != nil {
+		return fmt.Errorf("admit %s to rental %s: %w", joinHosts(nodes), r.ID, err)
+	}
+	return nil
+}
+
+func (c *Cluster) admit(ctx context.Context, r *bridge.Rental, names []string) error {
+	if err := ownNodes(r, names); err != nil {
+		return err
 	}
 	c.door.Lock()
 	defer c.door.Unlock()
+	nodes, err := c.allNodes(ctx)
+	if err != nil {
+		return err
+	}
 	partitions, err := c.readPartitions(ctx)
 	if err != nil {
-		return fmt.Errorf("admit into %s: %w", name, err)
+		return err
 	}
-	if partitions[name].holds(nodes) {
+	tenants := tenants(nodes, partitions)
+	overlay := c.find(r, tenants)
+	if overlay == "" {
+		if overlay, err = c.choose(ctx, r, partitions, tenants); err != nil {
+			return err
+		}
+	}
+	if partitions[overlay].holds(names) {
 		return nil
 	}
-	if err := c.write(ctx, admission(r, partitions, nodes)...); err != nil {
-		return fmt.Errorf("admit into %s: %w", name, err)
+	if err := c.tie(ctx, overlay, names, nodes); err != nil {
+		return err
 	}
+	if err := c.write(ctx, admission(r, overlay, partitions, names)...); err != nil {
+		return err
+	}
+	c.serve(r, overlay)
 	if partitions, err = c.readPartitions(ctx); err != nil {
-		return fmt.Errorf("admit into %s: %w", name, err)
+		return err
 	}
-	if p := partitions[name]; !p.holds(nodes) {
-		return fmt.Errorf("admit into %s: it holds %v in state %s after the call", name, p.Nodes, p.Record["State"])
+	if p := partitions[overlay]; !p.holds(names) {
+		return fmt.Errorf("partition %s holds %v in state %s after the call", overlay, p.Nodes, p.Record["State"])
 	}
 	return nil
 }
@@ -51,12 +73,12 @@ func (p partition) holds(nodes []string) bool {
 }
 
 // admission is the command that makes or changes an overlay.
-func admission(r *bridge.Rental, partitions map[string]partition, nodes []string) []string {
-	name := bridge.PartitionName(r.ID)
-	if _, exists := partitions[name]; exists {
-		return []string{"update", "PartitionName=" + name, "State=" + closed, "Nodes=" + joinHosts(nodes)}
+func admission(r *bridge.Rental, overlay string, partitions map[string]partition, nodes []string) []string {
+	verb := "create"
+	if _, exists := partitions[overlay]; exists {
+		verb = "update"
 	}
-	args := []string{"create", "PartitionName=" + name, "MaxTime=INFINITE", "State=" + closed, "Nodes=" + joinHosts(nodes)}
+	args := []string{verb, "PartitionName=" + overlay, "MaxTime=INFINITE", "State=" + closed, "Nodes=" + joinHosts(nodes)}
 	origin := originOf(r, partitions)
 	for _, key := range copied {
 		if value := origin.Record[key]; !absent(value) {
@@ -83,11 +105,10 @@ func originOf(r *bridge.Rental, partitions map[string]partition) partition {
 }
 
 // Dismiss takes nodes out of the overlay and deletes them; with the last node
-// the overlay goes too. It fails with bridge.ErrBusy while a job holds one of
-// them. A node that is gone already is fine. The nodes are drained first, so
+// the overlay is given up. It fails with bridge.ErrBusy while a job holds one
+// of them. A node that is gone already is fine. The nodes are drained first, so
 // that no job starts in the middle; a busy one stays drained.
 func (c *Cluster) Dismiss(ctx context.Context, r *bridge.Rental, nodes []string) error {
-	name := bridge.PartitionName(r.ID)
 	err := ownNodes(r, nodes)
 	if err == nil {
 		err = c.idle(ctx, nodes)
@@ -99,7 +120,7 @@ func (c *Cluster) Dismiss(ctx context.Context, r *bridge.Rental, nodes []string)
 		err = c.deleteNodes(ctx, nodes)
 	}
 	if err != nil {
-		return fmt.Errorf("dismiss %s from %s: %w", joinHosts(nodes), name, err)
+		return fmt.Errorf("dismiss %s of rental %s: %w", joinHosts(nodes), r.ID, err)
 	}
 	return nil
 }
@@ -131,7 +152,7 @@ func (c *Cluster) idle(ctx context.Context, names []string) error {
 	return busy(nodes)
 }
 
-func busy(nodes map[string]bridge.Node) error {
+func busy(nodes map[string]node) error {
 	for _, n := range nodes {
 		if hasAny(n.States, "ALLOCATED", "MIXED", "COMPLETING") {
 			return fmt.Errorf("node %s: %w", n.Name, bridge.ErrBusy)
@@ -140,49 +161,56 @@ func busy(nodes map[string]bridge.Node) error {
 	return nil
 }
 
-// shrink takes nodes out of the overlay, and the overlay away with the last.
+// shrink takes nodes out of the overlay, and gives the overlay up with the last.
 func (c *Cluster) shrink(ctx context.Context, r *bridge.Rental, nodes []string) error {
+	overlay, err := c.overlayOf(ctx, r)
+	if err != nil || overlay == "" {
+		return err
+	}
 	partitions, err := c.readPartitions(ctx)
 	if err != nil {
 		return err
 	}
-	p, exists := partitions[bridge.PartitionName(r.ID)]
+	p, exists := partitions[overlay]
 	if !exists {
+		c.forget(r)
 		return nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(p.Nodes), func(n string) bool { return slices.Contains(nodes, n) })
 	switch {
 	case len(rest) == 0:
-		return c.deletePartition(ctx, r, p)
+		return c.giveUp(ctx, r, overlay)
 	case len(rest) < len(p.Nodes):
-		return c.write(ctx, "update", "PartitionName="+p.Name, "Nodes="+joinHosts(rest))
+		return c.write(ctx, "update", "PartitionName="+overlay, "Nodes="+joinHosts(rest))
 	}
 	return nil
 }
 
-// deletePartition deletes an overlay. Jobs that may still use it get their own
-// partitions back; 22.05 does that by itself, later versions refuse.
-func (c *Cluster) deletePartition(ctx context.Context, r *bridge.Rental, p partition) error {
-	err := c.write(ctx, "delete", "PartitionName="+p.Name)
-	if says(err, "partition is in use") {
-		jobs, listErr := c.listJobs(ctx, "-p", p.Name)
-		if listErr != nil {
-			return listErr
-		}
-		for i := range jobs {
-			if !jobs[i].pending() {
-				return fmt.Errorf("job %s is in it: %w", jobs[i].ID, bridge.ErrBusy)
-			}
-			if err := c.Unroute(ctx, r, jobs[i].ID); err != nil {
-				return err
-			}
-		}
-		err = c.write(ctx, "delete", "PartitionName="+p.Name)
+// giveUp empties a declared overlay and deletes one made at run time. Jobs that
+// may still use it get their own partitions back first: the next rental that it
+// serves is not theirs.
+func (c *Cluster) giveUp(ctx context.Context, r *bridge.Rental, overlay string) error {
+	jobs, err := c.listJobs(ctx, "-p", overlay)
+	if err != nil {
+		return err
 	}
-	if says(err, "invalid partition name") {
-		return nil // somebody else was faster
+	for i := range jobs {
+		if !jobs[i].pending() {
+			return fmt.Errorf("job %s is in partition %s: %w", jobs[i].ID, overlay, bridge.ErrBusy)
+		}
+		if err := c.evict(ctx, r, overlay, jobs[i].ID); err != nil && !errors.Is(err, bridge.ErrNoJob) {
+			return err
+		}
 	}
-	return err
+	args := []string{"update", "PartitionName=" + overlay, "State=" + closed, "Nodes="}
+	if !declared.MatchString(overlay) {
+		args = []string{"delete", "PartitionName=" + overlay}
+	}
+	if err := c.write(ctx, args...); err != nil && !says(err, "invalid partition name") {
+		return err
+	}
+	c.forget(r)
+	return nil
 }
 
 // deleteNodes deletes those of the nodes that exist and are dynamic, in one

@@ -27,21 +27,36 @@ fetch() {
 	curl -sf -m 5 --noproxy '*' ${token:+-H "X-aws-ec2-metadata-token: $token"} "$metadata/meta-data/$1"
 }
 
-# The machine switches itself off at the end of its rental. An extension is
-# written to its tags.
+off() {
+	say "$1: power off"
+	poweroff || poweroff -f || shutdown -h now
+}
+
+# ask_end learns of an extension: from the bridge once enrolled, and from the
+# tags of the machine. It prints a time, or "now" when the rental is over.
+ask_end() {
+	if [ -s "$dir/lease" ]; then
+		code=$(sed 's/^/Authorization: Bearer /' "$dir/lease" | curl -s -m 10 --noproxy '*' --cacert "$dir/ca.pem" \
+			-H @- -o "$dir/term" -w '%{http_code}' "${url%/*}/lease")
+		[ "$code" != 410 ] || { echo now; return; }
+		[ "$code" != 200 ] || { value expires <"$dir/term"; return; }
+	fi
+	fetch tags/instance/spillway-expires
+}
+
+# The machine switches itself off at the end of its rental.
 watch_end() {
 	known=$expires
 	while :; do
-		tag=$(fetch tags/instance/spillway-expires) && at=$(date -u -d "$tag" +%s) && [ "$at" -ne "$known" ] && {
-			say "the rental ends at $tag"
+		end=$(ask_end)
+		[ "$end" != now ] || off "the rental has ended"
+		at=$(date -u -d "${end:-none}" +%s 2>/dev/null) && [ "$at" -ne "$known" ] && {
+			say "the rental ends at $end"
 			off_at=$((off_at + at - known))
 			known=$at
 		}
 		left=$((off_at - $(uptime_s)))
-		if [ "$left" -le 0 ]; then
-			say "the rental is over: power off"
-			poweroff || poweroff -f || shutdown -h now
-		fi
+		[ "$left" -gt 0 ] || off "the rental is over"
 		[ "$left" -gt 0 ] && [ "$left" -lt 15 ] || left=15
 		sleep "$left"
 	done
@@ -72,13 +87,17 @@ enrol() {
 	code=$(printf '{"ticket":"%s","instance":"%s"}' "$ticket" "$instance" |
 		curl -sS -m 20 --noproxy '*' --cacert "$dir/ca.pem" -H 'Content-Type: application/json' \
 			--data-binary @- -o "$dir/answer" -w '%{http_code}' "$url") || return 1
-	[ "$code" = 200 ] && [ -n "$(answer node)" ] && return
+	case $code in
+	200) [ -n "$(answer node)" ] && return ;;
+	401 | 403) off "enrolment is refused for good ($code: $(head -c 300 "$dir/answer"))" ;;
+	esac
 	say "enrolment answered $code"
 	return 1
 }
 
-# answer prints one value of the enrolment's flat JSON object.
-answer() { tr -d '\n' <"$dir/answer" | sed -n 's/.*"'"$1"'": *"\([^"]*\)".*/\1/p'; }
+# value prints one value of a flat JSON object of strings.
+value() { tr -d '\n' | sed -n 's/.*"'"$1"'": *"\([^"]*\)".*/\1/p'; }
+answer() { value "$1" <"$dir/answer"; }
 
 name_host() {
 	hostname "$node"
@@ -136,6 +155,7 @@ again identify
 close_metadata
 again enrol
 node=$(answer node)
+answer lease >"$dir/lease"
 say "enrolled as $node"
 name_host
 again start_munge

@@ -84,11 +84,13 @@ type Cluster struct {
 	door sync.Mutex // held while an overlay is open
 
 	mu       sync.Mutex
-	doubts   map[bridge.JobID]bool   // jobs whose ambiguous reason was seen in the latest cycle
-	comments map[bridge.JobID]string // admin comments as of the latest cycle
-	words    map[string]bool         // unknown reason words already told
-	settings settings                // scontrol show config
-	settled  time.Time               // when settings were read
+	doubts   map[bridge.JobID]bool      // jobs whose ambiguous reason was seen in the latest cycle
+	comments map[bridge.JobID]string    // admin comments as of the latest cycle
+	overlays map[bridge.RentalID]string // partitions that serve rentals
+	edits    int                        // changes of overlays so far
+	words    map[string]bool            // unknown reason words already told
+	settings settings                   // scontrol show config
+	settled  time.Time                  // when settings were read
 }
 
 // New returns the cluster that the options describe. It runs no command.
@@ -118,6 +120,7 @@ func New(o Options) *Cluster {
 		options:  o,
 		doubts:   map[bridge.JobID]bool{},
 		comments: map[bridge.JobID]string{},
+		overlays: map[bridge.RentalID]string{},
 		words:    map[string]bool{},
 	}
 }

@@ -20,15 +20,10 @@ type partition struct {
 	Record record
 }
 
-// ours reports whether a partition is an overlay of a rental, by its name:
-// the check character keeps a site's own "sw-lab" out.
-func ours(partition string) bool {
-	rest, found := strings.CutPrefix(partition, "sw-")
-	if !found {
-		return false
-	}
-	id, err := bridge.ParseRentalID("r-" + rest)
-	return err == nil && bridge.PartitionName(id) == partition
+// node is a node with its comment, which says what overlay it is in.
+type node struct {
+	bridge.Node
+	comment string
 }
 
 // freeKeys begin texts that people choose; they end what can be read by key.
@@ -88,12 +83,14 @@ func parseRecordLine(line string) record {
 	if tail != "" {
 		r["+"] = ""
 	}
-	if at := strings.LastIndex(tail, " Reason="); at >= 0 {
-		reason := tail[at+len(" Reason="):]
-		for _, key := range freeKeys {
-			reason, _, _ = strings.Cut(reason, key)
+	for _, key := range []string{" Reason=", " Comment="} {
+		if at := strings.LastIndex(tail, key); at >= 0 {
+			text := tail[at+len(key):]
+			for _, next := range freeKeys {
+				text, _, _ = strings.Cut(text, next)
+			}
+			r[key[1:len(key)-1]] = strings.TrimSpace(text)
 		}
-		r["Reason"] = strings.TrimSpace(reason)
 	}
 	return r
 }
@@ -116,7 +113,7 @@ func parsePartitions(data []byte) (map[string]partition, error) {
 	return out, nil
 }
 
-func parseNodes(data []byte) ([]bridge.Node, error) {
+func parseNodes(data []byte) ([]node, error) {
 	if s := strings.TrimSpace(string(data)); s == "No nodes in the system" {
 		return nil, nil
 	}
@@ -128,13 +125,13 @@ func parseNodes(data []byte) ([]bridge.Node, error) {
 	if len(records) == 0 {
 		bad.add(1, "", fmt.Errorf("no nodes, and no word that there are none"))
 	}
-	out := make([]bridge.Node, 0, len(records))
+	out := make([]node, 0, len(records))
 	for i, r := range records {
 		n, err := readNode(r)
 		if err != nil {
 			bad.add(i+1, r["NodeName"], err)
 		}
-		out = append(out, n)
+		out = append(out, node{n, r["Comment"]})
 	}
 	return out, bad.err()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +16,13 @@ import (
 // view is what one cycle sees beside the jobs themselves.
 type view struct {
 	now          time.Time
-	nodes        []bridge.Node
-	usable       map[string]bool
+	nodes        map[string]node
 	partitions   map[string]partition
-	running      map[string]int // tasks of each array that hold nodes
+	tenants      map[string]bridge.RentalID // of overlays
+	running      map[string]int             // tasks of each array that hold nodes
 	doubts       map[bridge.JobID]bool
 	countsMemory bool
+	edits        int // of overlays before the nodes were read
 }
 
 // Observe reads the cluster: one job dump, then one node and one partition
@@ -45,7 +47,10 @@ func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 		c.unreadable.Add(1)
 		return bridge.Queue{}, err
 	}
-	q := bridge.Queue{Cluster: c.options.Name, ObservedAt: at, Nodes: v.nodes, Overlays: overlays(v.partitions)}
+	q := bridge.Queue{Cluster: c.options.Name, ObservedAt: at, Overlays: overlays(v.partitions, v.tenants)}
+	for _, name := range slices.Sorted(maps.Keys(v.nodes)) {
+		q.Nodes = append(q.Nodes, v.nodes[name].Node)
+	}
 	if err := c.sortJobs(&q, jobs, v); err != nil {
 		c.unreadable.Add(1)
 		return bridge.Queue{}, err
@@ -89,24 +94,38 @@ func (c *Cluster) understood(err error) error {
 
 // look reads nodes and partitions.
 func (c *Cluster) look(ctx context.Context, now time.Time, s settings) (*view, error) {
+	c.mu.Lock()
+	edits := c.edits
+	c.mu.Unlock()
+	nodes, err := c.allNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	partitions, err := c.readPartitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &view{
+		now: now, nodes: nodes, partitions: partitions, tenants: tenants(nodes, partitions),
+		running: map[string]int{}, doubts: map[bridge.JobID]bool{}, countsMemory: s.countsMemory(), edits: edits,
+	}, nil
+}
+
+// allNodes reads every node by its name.
+func (c *Cluster) allNodes(ctx context.Context) (map[string]node, error) {
 	out, err := c.run(ctx, "scontrol", "--details", "-o", "show", "nodes")
 	if err != nil {
 		return nil, err
 	}
-	v := &view{
-		now: now, usable: map[string]bool{}, running: map[string]int{},
-		doubts: map[bridge.JobID]bool{}, countsMemory: s.countsMemory(),
-	}
-	if v.nodes, err = parseNodes(out); c.understood(err) != nil {
+	list, err := parseNodes(out)
+	if c.understood(err) != nil {
 		return nil, err
 	}
-	for _, n := range v.nodes {
-		v.usable[n.Name] = n.Usable
+	nodes := make(map[string]node, len(list))
+	for _, n := range list {
+		nodes[n.Name] = n
 	}
-	if v.partitions, err = c.readPartitions(ctx); err != nil {
-		return nil, err
-	}
-	return v, nil
+	return nodes, nil
 }
 
 func (c *Cluster) readPartitions(ctx context.Context) (map[string]partition, error) {
@@ -134,28 +153,12 @@ func plausible(jobs []job, v *view) error {
 	return nil
 }
 
-// overlays lists our partitions. One whose door was left open, by a crash in
-// the middle of Route, is shown without nodes: then it is admitted anew.
-func overlays(partitions map[string]partition) map[string][]string {
-	out := map[string][]string{}
-	for name, p := range partitions {
-		if !ours(name) {
-			continue
-		}
-		out[name] = nil
-		if p.Record["State"] == closed {
-			out[name] = p.Nodes
-		}
-	}
-	return out
-}
-
 // sortJobs fills in the queue's demands and runs.
 func (c *Cluster) sortJobs(q *bridge.Queue, jobs []job, v *view) error {
 	bad := mishaps{what: "jobs"}
 	for i := range jobs {
 		if j := &jobs[i]; !j.pending() {
-			run, err := runOf(j)
+			run, err := runOf(j, v)
 			if err != nil {
 				bad.add(i+1, j.NodeList, err)
 			}
@@ -177,16 +180,16 @@ func (c *Cluster) sortJobs(q *bridge.Queue, jobs []job, v *view) error {
 	return bad.err()
 }
 
-func runOf(j *job) (bridge.Run, error) {
+func runOf(j *job, v *view) (bridge.Run, error) {
 	nodes, err := expandHosts(j.NodeList)
 	return bridge.Run{
-		Job: j.ID, User: j.User, Account: j.Account, Partition: j.Partition, State: j.State, Nodes: nodes,
+		Job: j.ID, User: j.User, Account: j.Account, Partition: shown(j.Partition, v.tenants), State: j.State, Nodes: nodes,
 		Started: j.Start, TimeLimit: j.TimeLimit, Restartable: j.Requeue && j.Batch, Restarts: j.Restarts, Comment: j.Comment,
 	}, err
 }
 
 func (c *Cluster) demandOf(j *job, v *view) (bridge.Demand, error) {
-	origin, overlays := splitOverlays(j.Partition)
+	origin, overlays := splitOverlays(j.Partition, v.tenants)
 	r := shapeOf(j, v)
 	d := bridge.Demand{
 		Cluster: c.options.Name, Job: j.ID, Name: j.Name, User: j.User, Account: j.Account,
@@ -214,20 +217,6 @@ func (c *Cluster) demandOf(j *job, v *view) (bridge.Demand, error) {
 	return d, nil
 }
 
-// splitOverlays tells the partitions a job was submitted to from overlays that
-// were added to them.
-func splitOverlays(list string) (origin string, overlays []string) {
-	var own []string
-	for name := range strings.SplitSeq(list, ",") {
-		if ours(name) {
-			overlays = append(overlays, name)
-		} else {
-			own = append(own, name)
-		}
-	}
-	return strings.Join(own, ","), overlays
-}
-
 // remember keeps what the next cycle compares with.
 func (c *Cluster) remember(jobs []job, v *view) {
 	comments := map[bridge.JobID]string{}
@@ -238,7 +227,14 @@ func (c *Cluster) remember(jobs []job, v *view) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.doubts, c.comments = maps.Clone(v.doubts), comments
+	c.doubts, c.comments = v.doubts, comments
+	if v.edits != c.edits {
+		return // the overlays were changed while we looked
+	}
+	clear(c.overlays)
+	for overlay, tenant := range v.tenants {
+		c.overlays[tenant] = overlay
+	}
 }
 
 // settings are the lines of "scontrol show config" by name.

@@ -13,7 +13,7 @@ import (
 // Drain keeps new jobs off nodes. Nodes that somebody else has drained keep
 // his reason; nodes that are gone are fine.
 func (c *Cluster) Drain(ctx context.Context, nodes []string, why string) error {
-	return c.setState(ctx, nodes, "DRAIN", why, func(n bridge.Node) bool {
+	return c.setState(ctx, nodes, "DRAIN", why, func(n node) bool {
 		return !hasAny(n.States, "DRAIN", "DRAINED", "DRAINING")
 	})
 }
@@ -21,11 +21,11 @@ func (c *Cluster) Drain(ctx context.Context, nodes []string, why string) error {
 // Down tells Slurm that nodes are gone. Their jobs are requeued or ended at
 // once. Nodes that are down or deleted already are fine.
 func (c *Cluster) Down(ctx context.Context, nodes []string, why string) error {
-	return c.setState(ctx, nodes, "DOWN", why, func(n bridge.Node) bool { return !hasAny(n.States, "DOWN") })
+	return c.setState(ctx, nodes, "DOWN", why, func(n node) bool { return !hasAny(n.States, "DOWN") })
 }
 
 // setState sets the state of those nodes that exist and need it, in one call.
-func (c *Cluster) setState(ctx context.Context, names []string, state, why string, needs func(bridge.Node) bool) error {
+func (c *Cluster) setState(ctx context.Context, names []string, state, why string, needs func(node) bool) error {
 	nodes, err := c.showNodes(ctx, names)
 	if err != nil {
 		return fmt.Errorf("set nodes %s: %w", strings.ToLower(state), err)
@@ -125,11 +125,13 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 			}
 			return false, nil
 		}
-		nudge := c.nudge(j)
-		if nudge == nil {
+		if !c.delayed(j) {
+			if err := c.wake(ctx, j); err != nil {
+				return false, err
+			}
 			continue
 		}
-		if err := c.write(ctx, nudge...); err != nil {
+		if err := c.write(ctx, "update", "JobId="+address(j), "StartTime=now"); err != nil {
 			return false, err
 		}
 		again, err := c.records(ctx, j.ID)
@@ -137,7 +139,7 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 			return false, err
 		}
 		for k := range again {
-			if again[k].pending() && c.nudge(&again[k]) != nil {
+			if again[k].pending() && c.delayed(&again[k]) {
 				return false, nil
 			}
 		}
@@ -145,17 +147,17 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 	return true, nil
 }
 
-// nudge is the command that makes a pending job eligible; nil if it is.
-func (c *Cluster) nudge(j *job) []string {
-	switch {
-	case j.Restarts == 0 || j.Dependency != "":
-		return nil // not requeued, or not ours to decide
-	case reasonWord(j.Reason) == "BadConstraints":
-		return []string{"release", address(j)} // which makes slurmctld look at it again
-	case j.Priority == 0:
-		return nil // held by somebody
-	case j.Eligible.After(c.options.Now().Add(time.Second)):
-		return []string{"update", "JobId=" + address(j), "StartTime=now"}
+// delayed reports whether a requeued job waits for nothing but Slurm's delay.
+func (c *Cluster) delayed(j *job) bool {
+	return j.Restarts > 0 && j.Dependency == "" && j.Priority != 0 && j.Eligible.After(c.options.Now().Add(time.Second))
+}
+
+// wake makes slurmctld look again at a requeued job that it set aside, with
+// priority zero, because its nodes were missing when it came back. Whether
+// they are there now is the scheduler's to find.
+func (c *Cluster) wake(ctx context.Context, j *job) error {
+	if j.Restarts == 0 || reasonWord(j.Reason) != "BadConstraints" {
+		return nil
 	}
-	return nil
+	return c.write(ctx, "release", address(j))
 }

@@ -194,6 +194,13 @@ func TestNodeLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var got []bridge.Node
+	for _, n := range nodes {
+		got = append(got, n.Node)
+	}
+	if nodes[0].comment != "by hand State=DOWN" {
+		t.Errorf("comment %q", nodes[0].comment)
+	}
 	want := []bridge.Node{
 		{
 			Name: "n1", States: []string{"MIXED"}, Partitions: []string{"gpu", "long"}, Features: []string{"a", "b"},
@@ -204,7 +211,7 @@ func TestNodeLines(t *testing.T) {
 		// S-F50: a node in no partition.
 		{Name: "n2", States: []string{"IDLE"}, Shape: bridge.Shape{CPUs: 2, MemoryMiB: 10}, Free: bridge.Shape{CPUs: 2, MemoryMiB: 10}, Responding: true, Usable: true},
 	}
-	if diff := cmp.Diff(want, nodes); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
 }
@@ -213,10 +220,11 @@ func TestOverlayNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		bridge.PartitionName(bridge.NewRentalID(1)):     true,
 		bridge.PartitionName(bridge.NewRentalID(40000)): true,
+		"sw-1": true, "sw-250": true, "sw-1000": false,
 		"sw-lab": false, "sw-0012": false, "gpu": false, "sw-": false, "SW-0013": false,
 	} {
-		if got := ours(name); got != want {
-			t.Errorf("ours(%q) is %t, want %t", name, got, want)
+		if got := isOverlay(name); got != want {
+			t.Errorf("isOverlay(%q) is %t, want %t", name, got, want)
 		}
 	}
 }
@@ -386,8 +394,8 @@ func TestDurationsAndSizes(t *testing.T) {
 }
 
 func TestOverlaysAreToldFromTheOrigin(t *testing.T) {
-	origin, overlays := splitOverlays("sw-0013,gpu,sw-lab,long")
-	if origin != "gpu,sw-lab,long" || !slices.Equal(overlays, []string{"sw-0013"}) {
+	origin, overlays := splitOverlays("sw-0013,gpu,sw-3,sw-lab,sw-4,long", map[string]bridge.RentalID{"sw-3": "r-0026"})
+	if origin != "gpu,sw-lab,long" || !slices.Equal(overlays, []string{"sw-0013", "sw-0026", "sw-4"}) {
 		t.Errorf("origin %q, overlays %v", origin, overlays)
 	}
 }

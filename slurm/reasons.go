@@ -153,7 +153,7 @@ func (c *Cluster) confirm(j *job, v *view) bool {
 		return false
 	}
 	for _, name := range names {
-		if v.usable[name] {
+		if v.nodes[name].Usable {
 			return false
 		}
 	}

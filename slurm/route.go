@@ -15,15 +15,20 @@ import (
 // job may use it already, since each write can cost a job its accrued age. A
 // job that runs meanwhile is left as it is.
 func (c *Cluster) Route(ctx context.Context, r *bridge.Rental, id bridge.JobID) error {
-	overlay := bridge.PartitionName(r.ID)
-	err := c.editPartitions(ctx, id, func(list []string) []string {
-		if slices.Contains(list, overlay) {
-			return list
-		}
-		return append(list, overlay)
-	})
+	overlay, err := c.overlayOf(ctx, r)
+	if err == nil && overlay == "" {
+		err = errors.New("it has no overlay; admit its machines first")
+	}
+	if err == nil {
+		err = c.editPartitions(ctx, id, func(list []string) []string {
+			if slices.Contains(list, overlay) {
+				return list
+			}
+			return append(list, overlay)
+		})
+	}
 	if err != nil {
-		return fmt.Errorf("route job %s to %s: %w", id, overlay, err)
+		return fmt.Errorf("route job %s to rental %s: %w", id, r.ID, err)
 	}
 	return nil
 }
@@ -31,18 +36,25 @@ func (c *Cluster) Route(ctx context.Context, r *bridge.Rental, id bridge.JobID) 
 // Unroute takes the overlay from a pending job's partitions, whoever put it
 // there. A job that has no other gets the rental's origin.
 func (c *Cluster) Unroute(ctx context.Context, r *bridge.Rental, id bridge.JobID) error {
-	overlay := bridge.PartitionName(r.ID)
-	err := c.editPartitions(ctx, id, func(list []string) []string {
+	overlay, err := c.overlayOf(ctx, r)
+	if err == nil && overlay != "" {
+		err = c.evict(ctx, r, overlay, id)
+	}
+	if err != nil {
+		return fmt.Errorf("unroute job %s from rental %s: %w", id, r.ID, err)
+	}
+	return nil
+}
+
+// evict takes an overlay from a job's partitions.
+func (c *Cluster) evict(ctx context.Context, r *bridge.Rental, overlay string, id bridge.JobID) error {
+	return c.editPartitions(ctx, id, func(list []string) []string {
 		list = slices.DeleteFunc(list, func(name string) bool { return name == overlay })
 		if len(list) == 0 {
 			list = words(r.Origin)
 		}
 		return list
 	})
-	if err != nil {
-		return fmt.Errorf("unroute job %s from %s: %w", id, overlay, err)
-	}
-	return nil
 }
 
 // editTries bounds how often a change is written: what slurmctld answers to a
@@ -97,7 +109,7 @@ func changesOf(jobs []job, edit func([]string) []string) (changes [][]string, ov
 			return nil, nil, fmt.Errorf("no partition would be left to it")
 		}
 		changes = append(changes, []string{"update", "JobId=" + address(j), "Partition=" + want})
-		overlays = append(overlays, slices.DeleteFunc(list, func(name string) bool { return !ours(name) })...)
+		overlays = append(overlays, slices.DeleteFunc(list, func(name string) bool { return !isOverlay(name) })...)
 	}
 	slices.Sort(overlays)
 	return changes, slices.Compact(overlays), nil

@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,30 +52,15 @@ func (c *Cluster) records(ctx context.Context, id bridge.JobID) ([]job, error) {
 }
 
 // showNodes reads the named nodes. Names that Slurm does not know are left out.
-func (c *Cluster) showNodes(ctx context.Context, names []string) (map[string]bridge.Node, error) {
-	out := map[string]bridge.Node{}
-	if len(names) == 0 {
-		return out, nil
-	}
-	// All of them, since one unknown name among others fails the command.
-	data, err := c.run(ctx, "scontrol", "--details", "-o", "show", "nodes")
-	if err != nil {
-		return nil, err
-	}
-	nodes, err := parseNodes(data)
-	if c.understood(err) != nil {
-		return nil, err
-	}
-	for _, n := range nodes {
-		if slices.Contains(names, n.Name) {
-			out[n.Name] = n
-		}
-	}
-	return out, nil
+func (c *Cluster) showNodes(ctx context.Context, names []string) (map[string]node, error) {
+	// All are read, since one unknown name among others fails the command.
+	nodes, err := c.allNodes(ctx)
+	maps.DeleteFunc(nodes, func(name string, _ node) bool { return !slices.Contains(names, name) })
+	return nodes, err
 }
 
 // known returns those of the names that Slurm knows, sorted.
-func known(names []string, nodes map[string]bridge.Node) []string {
+func known(names []string, nodes map[string]node) []string {
 	var out []string
 	for _, name := range names {
 		if _, ok := nodes[name]; ok {

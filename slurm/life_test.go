@@ -1,0 +1,202 @@
+package slurm_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/sandbox"
+	"spillway.sh/spillway/slurm"
+)
+
+// TestARentalsLife goes the whole way on a real cluster: machines join by their
+// own boot script and are parked, a gang is admitted and runs there, slurmctld
+// restarts, the gang is requeued and comes back, and all is dismissed.
+func TestARentalsLife(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		c, r := s.adapter(sandbox.Account{}), rental(2)
+		block := s.block(t)
+		gang := s.submit(t, sleeper, "-N2", "--gres=gpu:8", "--mem=1000", "--time=10", "--open-mode=append")
+		bystander := s.submit(t, sleeper, "--gres=gpu:8", "--mem=1000")
+		machines := s.rent(t, r)
+		parked(t, c, r)
+
+		began := time.Now()
+		must(t, c.Admit(t.Context(), r, nodesOf(r)))
+		must(t, c.Route(t.Context(), r, gang))
+		s.wait(t, gang, "RUNNING")
+		t.Logf("admit, route, running: %.2f s", time.Since(began).Seconds())
+		running(t, c, r, gang)
+		q := observe(t, c)
+		if d := demand(t, &q, bystander); len(d.Overlays) > 0 {
+			t.Errorf("the bystander may use %v", d.Overlays)
+		}
+		if err := c.Dismiss(t.Context(), r, nodesOf(r)); !errors.Is(err, bridge.ErrBusy) {
+			t.Errorf("dismiss while a job runs: %v, want %v", err, bridge.ErrBusy)
+		}
+
+		restarted(t, s, r, gang)
+		comesBack(t, s, r, gang)
+		dismissed(t, s, r, gang, block)
+		secretsAreRootsOnly(t, machines)
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// parked expects registered nodes that no job can start on.
+func parked(t *testing.T, c *slurm.Cluster, r *bridge.Rental) {
+	t.Helper()
+	q := observe(t, c)
+	for _, name := range nodesOf(r) {
+		n := nodeOf(t, &q, name)
+		if diff := cmp.Diff(r.Shape, n.Free); diff != "" || !n.Usable || !n.Responding || !n.Dynamic || len(n.Partitions) > 0 {
+			t.Errorf("node %+v is not parked: free (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+// running expects the gang on the rental's machines, under the rental's name.
+func running(t *testing.T, c *slurm.Cluster, r *bridge.Rental, gang bridge.JobID) {
+	t.Helper()
+	q := observe(t, c)
+	overlay := bridge.PartitionName(r.ID)
+	if diff := cmp.Diff(map[string][]string{overlay: nodesOf(r)}, q.Overlays); diff != "" {
+		t.Errorf("overlays (-want +got):\n%s", diff)
+	}
+	for _, run := range q.Runs {
+		if run.Job == gang {
+			if run.Partition != overlay || !cmp.Equal(run.Nodes, nodesOf(r)) || !run.Restartable {
+				t.Errorf("the gang runs as %+v", run)
+			}
+			return
+		}
+	}
+	t.Errorf("the gang does not run: %+v", q.Runs)
+}
+
+func nodeOf(t *testing.T, q *bridge.Queue, name string) bridge.Node {
+	t.Helper()
+	for _, n := range q.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	t.Fatalf("no node %s", name)
+	return bridge.Node{}
+}
+
+// restarted restarts slurmctld under the running gang: membership is lost and
+// put back, by an adapter that has no memory of what it did.
+func restarted(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID) {
+	t.Helper()
+	must(t, s.RestartController(t.Context()))
+	c := s.adapter(sandbox.Account{})
+	s.wait(t, gang, "RUNNING")
+	q := observe(t, c)
+	if nodes, known := q.Overlays[bridge.PartitionName(r.ID)]; !known || len(nodes) > 0 {
+		t.Errorf("after the restart the overlay holds %v, known %t; want it known and empty", nodes, known)
+	}
+	must(t, c.Admit(t.Context(), r, nodesOf(r)))
+	running(t, c, r, gang)
+}
+
+// comesBack requeues the gang and measures how long it is not eligible after
+// its steps are dead. With its machines drained it waits; let in again it runs.
+func comesBack(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID) {
+	t.Helper()
+	c := s.adapter(sandbox.Account{})
+	must(t, c.Requeue(t.Context(), gang))
+	must(t, c.Requeue(t.Context(), gang)) // repeats safely
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	last := time.Now()
+	eventually(ctx, t, "the gang to be eligible", func() (bool, string) {
+		asked := time.Now()
+		ok, err := c.Expedite(ctx, gang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			last = asked
+		}
+		return ok, "not eligible"
+	})
+	t.Logf("steps dead to eligible: at most %.2f s", time.Since(last).Seconds())
+	job := s.wait(t, gang, "RUNNING")
+	if job.Fields["Restarts"] != "1" {
+		t.Errorf("the gang was restarted %s times, want once", job.Fields["Restarts"])
+	}
+	running(t, c, r, gang)
+}
+
+// dismissed takes the machines away from under the gang, as at a reclaim, and
+// then all that is left of the rental.
+func dismissed(t *testing.T, s *site, r *bridge.Rental, gang, block bridge.JobID) {
+	t.Helper()
+	c := s.adapter(sandbox.Account{})
+	must(t, c.Drain(t.Context(), nodesOf(r)[:1], "reclaim"))
+	must(t, c.Down(t.Context(), append(nodesOf(r), "sw-none-0"), "reclaimed"))
+	s.wait(t, gang, "PENDING")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	eventually(ctx, t, "the nodes to be dismissed", func() (bool, string) {
+		err := c.Dismiss(ctx, r, nodesOf(r))
+		if err != nil && !errors.Is(err, bridge.ErrBusy) {
+			t.Fatal(err)
+		}
+		return err == nil, "busy"
+	})
+	must(t, c.Dismiss(t.Context(), r, nodesOf(r))) // repeats safely
+	q := observe(t, c)
+	if d := demand(t, &q, gang); len(q.Overlays) > 0 || d.Partition != "gpu" || len(d.Overlays) > 0 {
+		t.Errorf("the rental has left: overlays %v; the gang waits in %s and %v", q.Overlays, d.Partition, d.Overlays)
+	}
+	for _, n := range q.Nodes {
+		if strings.HasPrefix(n.Name, "sw-") {
+			t.Errorf("node %s is still there", n.Name)
+		}
+	}
+	// F01: the gang is not set aside; with local nodes free it runs there.
+	s.must(t, sandbox.Account{}, "scancel", string(block))
+	if ok, err := c.Expedite(t.Context(), gang); err != nil || !ok {
+		t.Errorf("expedite the gang: %t, %v", ok, err)
+	}
+	eventually(ctx, t, "the gang to run locally", func() (bool, string) {
+		job, err := s.Job(ctx, string(gang))
+		return err == nil && job.State == "RUNNING", job.State + " " + job.Fields["Reason"]
+	})
+}
+
+// secretsAreRootsOnly looks for what a machine must not leave lying about.
+func secretsAreRootsOnly(t *testing.T, machines map[string]*sandbox.Machine) {
+	t.Helper()
+	for name, m := range machines {
+		for path, mode := range map[string]os.FileMode{"/etc/munge/munge.key": 0o400, "/var/lib/spillway/enrol/lease": 0o600} {
+			if info, err := os.Stat(m.Path(path)); err != nil || info.Mode().Perm() != mode {
+				t.Errorf("%s on %s: %v, %v; want mode %o", path, name, info.Mode(), err, mode)
+			}
+		}
+		if _, err := os.Stat(m.Path("/var/lib/spillway/enrol/answer")); err == nil {
+			t.Errorf("the enrolment's answer lies about on %s", name)
+		}
+		ask := []string{"curl", "-sf", "-m", "2", "http://169.254.169.254/latest/meta-data/instance-id"}
+		if out, err := m.Output(t.Context(), sandbox.Command{Args: ask, As: sandbox.Alice, Dir: "/"}); err == nil {
+			t.Errorf("an ordinary user on %s reads %q from the metadata service", name, out)
+		}
+		if _, err := m.Output(t.Context(), sandbox.Command{Args: ask, Dir: "/"}); err != nil {
+			t.Errorf("root on %s cannot read the metadata service: %v", name, err)
+		}
+	}
+}
