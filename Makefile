@@ -20,9 +20,10 @@ RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/...
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# With cgo where a C compiler is, so that accounts come from the site's own directory service too.
 .PHONY: build
 build: ## build bin/spillway
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./bridge/cmd/spillway
+	@$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./bridge/cmd/spillway
 
 .PHONY: demo
 demo: ## a real Slurm queue overflows into rented machines, and drains (AUTO=1 decides by itself; OUTPUT=json)

@@ -1,0 +1,165 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/local/wire"
+	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/desk/socket"
+)
+
+// act looks at the stage once and plays what is due; true when all is over.
+func (p *play) act(ctx context.Context) (over bool, err error) {
+	if err := p.answer(ctx); err != nil {
+		return false, err
+	}
+	if err := p.takeBack(ctx); err != nil {
+		return false, err
+	}
+	for _, j := range p.jobs {
+		r, err := readRecord(p.scratch(), j.Name)
+		if err != nil || !r.Done {
+			return false, err
+		}
+		p.once("done "+j.Name, func() { p.tell("alice", "%s is done after %d steps", j.Name, r.LastStep) })
+	}
+	judged, err := p.rig.judge(time.Now())
+	if err != nil || len(judged.Live) > 0 {
+		return false, err
+	}
+	rentals, err := p.openRentals(ctx)
+	return rentals == 0, err
+}
+
+// once plays a part at most once.
+func (p *play) once(name string, part func()) {
+	if !p.done[name] {
+		p.done[name] = true
+		part()
+	}
+}
+
+// answer puts the open questions to a person, or answers them as one who is
+// not the requester, through the command a person would type.
+func (p *play) answer(ctx context.Context) error {
+	for _, n := range p.feed.of(bridge.NewsAsked) {
+		name := "asked " + string(n.Rental)
+		if p.done[name] || time.Since(n.At) < 2*time.Second {
+			continue // A person reads before answering.
+		}
+		p.done[name] = true
+		args := []string{"approve", string(n.Rental), "--socket", p.rig.socket()}
+		if !p.o.Auto {
+			p.tell("question", "your turn, in another terminal, as root:\n\n    %s %s\n", p.o.Exe, strings.Join(args, " "))
+			continue
+		}
+		out, err := exec.CommandContext(ctx, p.o.Exe, args...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("approve %s: %w: %s", n.Rental, err, out)
+		}
+	}
+	return nil
+}
+
+// takeBack lets a cloud take one spot machine, once its job has worked for a
+// while and is not about to end.
+func (p *play) takeBack(ctx context.Context) error {
+	if p.done["take back"] {
+		return nil
+	}
+	for _, n := range p.feed.of(bridge.NewsStarted) {
+		i := slices.IndexFunc(p.jobs, func(j *job) bool { return j.ID == string(n.Job) && j.Nodes == 1 })
+		if i < 0 {
+			continue
+		}
+		r, err := readRecord(p.scratch(), p.jobs[i].Name)
+		if err != nil {
+			return err
+		}
+		if r.LastStep < 14 || r.LastStep > p.jobs[i].Steps-15 {
+			continue
+		}
+		machine, err := p.machineOf(ctx, n)
+		if err != nil || machine == "" {
+			return err
+		}
+		p.done["take back"] = true
+		p.victim = p.jobs[i]
+		p.tell("cloud", "wants a spot machine back: the one that runs %s, now at step %d", p.victim.Name, r.LastStep)
+		return p.fault(ctx, wire.Fault{Kind: wire.CommandNotice, Instance: machine})
+	}
+	return nil
+}
+
+// machineOf is the provider id of the spot machine that a job runs on; empty
+// when it is none.
+func (p *play) machineOf(ctx context.Context, n bridge.News) (string, error) {
+	j, err := p.rig.cluster.Job(ctx, string(n.Job))
+	if err != nil {
+		return "", fmt.Errorf("ask where %s runs: %w", n.Job, err)
+	}
+	c := socket.NewClient(p.rig.socket())
+	defer c.Close()
+	a, err := socket.Call(ctx, c, desk.AskRental, desk.RentalRequest{Rental: string(n.Rental)})
+	if err != nil {
+		return "", fmt.Errorf("ask for rental %s: %w", n.Rental, err)
+	}
+	if a.Rental.Pool.Market != bridge.Spot {
+		return "", nil
+	}
+	for _, m := range a.Rental.Machines {
+		if m.Node == j.Fields["NodeList"] {
+			return m.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// fault asks the clouds' server for one.
+func (p *play) fault(ctx context.Context, f wire.Fault) error {
+	token, err := os.ReadFile(p.rig.path("cloud", "tokens", "admin"))
+	if err != nil {
+		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
+	}
+	body, err := json.Marshal(wire.Faults{Faults: []wire.Fault{f}})
+	if err != nil {
+		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.rig.cloudURL()+"/v1/faults", bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode >= http.StatusBadRequest {
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+		return fmt.Errorf("ask the cloud for %s: %s: %s", f.Kind, res.Status, text)
+	}
+	return nil
+}
+
+// openRentals counts what has not ended.
+func (p *play) openRentals(ctx context.Context) (int, error) {
+	c := socket.NewClient(p.rig.socket())
+	defer c.Close()
+	a, err := socket.Call(ctx, c, desk.AskRentals, desk.RentalsRequest{})
+	if err != nil {
+		return 0, fmt.Errorf("ask for the rentals: %w", err)
+	}
+	return len(a.Rentals), nil
+}

@@ -1,0 +1,212 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/samber/lo"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/local/server"
+	"spillway.sh/spillway/bridge/cloud/local/wire"
+	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/desk/socket"
+)
+
+// summarise reads the end from three independent sources: the jobs' own logs,
+// the clouds' own ledger, and Spillway's books.
+func (p *play) summarise(ctx context.Context) (*Summary, error) {
+	s := &Summary{JobsTotal: len(p.jobs), Approvals: len(p.feed.of(bridge.NewsApproved)), length: time.Since(p.story.began)}
+	if err := p.fromJobs(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := p.fromClouds(s); err != nil {
+		return nil, err
+	}
+	if err := p.fromBooks(ctx, s); err != nil {
+		return nil, err
+	}
+	s.SubmitToCreateP95 = p95(p.submitToCreate())
+	s.NoticeToDrainedMax = longest(p.feed.took(bridge.NewsDrained))
+	s.StoppedToEligibleMx = longest(p.feed.took(bridge.NewsEligible))
+	return s, nil
+}
+
+func (p *play) fromJobs(ctx context.Context, s *Summary) error {
+	var waited time.Duration
+	var admitted []time.Duration
+	for _, j := range p.jobs {
+		r, err := readRecord(p.scratch(), j.Name)
+		if err != nil {
+			return err
+		}
+		if got, err := p.rig.cluster.WaitJob(ctx, j.ID, "COMPLETED"); err == nil && got.State == "COMPLETED" && r.Done && r.LastStep == j.Steps && (j.Nodes == 1 || r.Ranks == j.Nodes) {
+			s.JobsCompleted++
+		}
+		if len(r.Starts) > 0 {
+			waited += r.Starts[0].At.Sub(j.Submitted)
+		}
+		if r.resumed() {
+			s.Resumed++
+		}
+		s.LostWorkSeconds += r.Lost.Seconds()
+		admitted = append(admitted, p.admitToRun(j, &r)...)
+	}
+	s.WaitMeanSeconds = waited.Seconds() / float64(len(p.jobs))
+	s.AdmitToRunP95 = p95(admitted)
+	return nil
+}
+
+// admitToRun is, for each start of a job on a rental that was just let in, the
+// time from there to the first line of its script.
+func (p *play) admitToRun(j *job, r *record) []time.Duration {
+	var out []time.Duration
+	for _, started := range p.feed.of(bridge.NewsStarted) {
+		if string(started.Job) != j.ID {
+			continue
+		}
+		for _, n := range p.feed.of(bridge.NewsAdmitted) {
+			i := slices.IndexFunc(r.Starts, func(s start) bool { return s.At.After(n.At) })
+			if n.Rental == started.Rental && i >= 0 && r.Starts[i].At.Before(started.At.Add(time.Second)) {
+				out = append(out, r.Starts[i].At.Sub(n.At))
+			}
+		}
+	}
+	return out
+}
+
+// submitToCreate is the time from sbatch to the create call of each rental that
+// needed no person; from the approval for those that did. The wait that policy
+// asks for is not ours and is taken off.
+func (p *play) submitToCreate() []time.Duration {
+	var out []time.Duration
+	asked := map[bridge.RentalID]time.Time{}
+	for _, n := range p.feed.of(bridge.NewsApproved) {
+		asked[n.Rental] = n.At
+	}
+	seen := map[bridge.RentalID]bool{}
+	for _, n := range p.feed.of(bridge.NewsCreating) {
+		if seen[n.Rental] {
+			continue
+		}
+		seen[n.Rental] = true
+		from, approved := asked[n.Rental]
+		if !approved {
+			from = p.allowed(n.Job)
+		}
+		if !from.IsZero() {
+			out = append(out, n.At.Sub(from))
+		}
+	}
+	return out
+}
+
+// allowedAfter is the wait that policy.yaml asks for.
+const allowedAfter = time.Second
+
+// allowed is the moment from which policy let a job leave; zero for a job that
+// was requeued since, whose clock began anew.
+func (p *play) allowed(id bridge.JobID) time.Time {
+	for _, j := range p.jobs {
+		if j.ID == string(id) && j != p.victim {
+			return j.Submitted.Add(allowedAfter)
+		}
+	}
+	return time.Time{}
+}
+
+func (p *play) fromClouds(s *Summary) error {
+	now := time.Now()
+	entries, err := server.ReadLedger(p.rig.path("cloud", "ledger.jsonl"))
+	if err != nil {
+		return err
+	}
+	j, err := server.Judge(entries, now)
+	if err != nil {
+		return err
+	}
+	s.MachinesRented, s.MachinesLeft = j.Machines, len(j.Live)
+	// A noticed machine is often given back before its cloud takes it.
+	s.Reclaims = lo.CountBy(entries, func(e wire.Entry) bool { return e.Kind == wire.EntryNotice })
+	for c, micro := range j.CostMicro {
+		s.billed = bridge.Money{Micro: micro, Currency: c}
+	}
+	if len(j.Doubles)+len(j.Overlaps)+len(j.Late)+len(j.Untagged) > 0 {
+		return fmt.Errorf("the clouds saw doubles %v, overlaps %v, late %v, untagged %v: %w", j.Doubles, j.Overlaps, j.Late, j.Untagged, ErrFault)
+	}
+	s.onDemand, err = p.rig.atListPrice(entries, j)
+	return err
+}
+
+// atListPrice is what the machines would have cost on demand: each bill scaled
+// by the two prices of its own pool.
+func (r *rig) atListPrice(entries []wire.Entry, j server.Judgement) (bridge.Money, error) {
+	world, err := server.LoadWorld(r.path("world.yaml"))
+	if err != nil {
+		return bridge.Money{}, err
+	}
+	list := map[wire.Pool]server.Price{}
+	for _, c := range world.Clouds {
+		for _, g := range c.Regions {
+			for _, z := range g.Zones {
+				for _, s := range z.Pools {
+					list[wire.Pool{Region: g.Name, Zone: z.Name, Type: s.Type}] = s.OnDemand.Rate
+				}
+			}
+		}
+	}
+	var sum bridge.Money
+	for _, e := range entries {
+		if e.Kind != wire.EntryStart {
+			continue
+		}
+		pool := *e.Pool
+		pool.Market = ""
+		bill := j.Bills[e.Machine]
+		bill.Micro = int64(float64(bill.Micro) * float64(list[pool]) / float64(e.Rate.Micro))
+		if sum, err = sum.Add(bill); err != nil {
+			return sum, fmt.Errorf("sum the list prices: %w", err)
+		}
+	}
+	return sum, nil
+}
+
+func (p *play) fromBooks(ctx context.Context, s *Summary) error {
+	c := socket.NewClient(p.rig.socket())
+	defer c.Close()
+	books, err := socket.Call(ctx, c, desk.AskLedger, desk.LedgerRequest{})
+	if err != nil {
+		return fmt.Errorf("check the ledger: %w", err)
+	}
+	s.LedgerBalanced = books.Balanced
+	spend, err := socket.Call(ctx, c, desk.AskSpend, desk.SpendRequest{})
+	if err != nil {
+		return fmt.Errorf("ask for the spend: %w", err)
+	}
+	for _, a := range spend.Accounts {
+		if a.Account == "demo/research/vision" {
+			s.CostMicro, s.HeldMicro, s.Currency = a.Posted.Micro, a.Held.Micro, a.Posted.Currency
+		}
+	}
+	return nil
+}
+
+// judge prints the summary and says whether the story ended well.
+func (p *play) judge(s *Summary, tale io.Writer) error {
+	fmt.Fprintf(tale, "\nThe end, from the jobs' own logs, the clouds' own ledger and Spillway's books:\n\n")
+	s.print(tale)
+	if p.o.JSON {
+		if err := s.json(p.o.Out); err != nil {
+			return fmt.Errorf("print the summary: %w", err)
+		}
+	}
+	var errs []error
+	for _, f := range s.faults() {
+		errs = append(errs, fmt.Errorf("%s: %w", f, ErrFault))
+	}
+	return errors.Join(errs...)
+}
