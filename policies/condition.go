@@ -23,7 +23,7 @@ const (
 	maxExpression = 2000 // characters
 	maxCost       = 20_000
 	maxRecursion  = 24
-	maxLeaves     = 64 * words // in one file
+	maxLeaves     = 64 * groups // in one file
 )
 
 // condition is a `when`: its &&, || and ! are taken apart, down to leaves that

@@ -39,6 +39,8 @@ type engine struct {
 	shared  map[verdict]*bridge.Terms
 }
 
+var _ bridge.SteadyPolicy = (*engine)(nil)
+
 // column is one fact of jobs with what follows from its values.
 type column struct {
 	fact    *fact
@@ -62,13 +64,13 @@ type tuple struct {
 	numbers [numbers]int64
 }
 
-// words of 64 leaves each.
-const words = 4
+// groups of 64 leaves each.
+const groups = 4
 
 // outcome is what is known of leaves, by bit: those that hold and those that
 // could not be evaluated. The others do not hold.
 type outcome struct {
-	held, failed [words]uint64
+	held, failed [groups]uint64
 	stays        bool
 }
 
@@ -82,7 +84,7 @@ func (o *outcome) set(leaf int, holds bool, err error) {
 }
 
 func (o *outcome) join(p *outcome) {
-	for i := range words {
+	for i := range groups {
 		o.held[i] |= p.held[i]
 		o.failed[i] |= p.failed[i]
 	}

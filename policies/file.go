@@ -119,6 +119,17 @@ func (f *File) Approvers(account bridge.Account) []string {
 	})
 }
 
+// Clouds are the names that rules limit jobs to, sorted: each must be a cloud
+// of the configuration, or its rules rent less than they say.
+func (f *File) Clouds() []string {
+	var out []string
+	for i := range f.rules {
+		out = append(out, f.rules[i].terms.Clouds...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // AccountOf maps a job's scheduler account to organisation/team/project, or
 // returns false if the file maps it to none.
 func (f *File) AccountOf(d *bridge.Demand) (bridge.Account, bool) {

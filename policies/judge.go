@@ -63,11 +63,11 @@ func (c *condition) decide(o *outcome) answer {
 	case always:
 		return yes
 	case isLeaf:
-		word, bit := c.leaf/64, uint64(1)<<(c.leaf%64)
+		group, bit := c.leaf/64, uint64(1)<<(c.leaf%64)
 		switch {
-		case o.failed[word]&bit != 0:
+		case o.failed[group]&bit != 0:
 			return unclear
-		case o.held[word]&bit != 0:
+		case o.held[group]&bit != 0:
 			return yes
 		}
 		return no

@@ -80,7 +80,7 @@ func (r *reader) checkClass(e strict.Node, class bridge.Class, own layer) {
 	case bridge.P1:
 		for _, key := range []string{"markets", "reclaims"} {
 			if n, ok := e.Get(key); ok {
-				n.With("class: P2").FaultKey("P1 runs on demand only; spot is for class P2")
+				n.With("class: P2").FaultKey(onDemandOnly)
 			}
 		}
 	case bridge.P2:

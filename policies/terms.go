@@ -111,6 +111,15 @@ func spotSettings(l *layer) []strict.Field {
 	}
 }
 
+// notHere are those keys where they have no meaning.
+func notHere(why string) []strict.Field {
+	refuse := func(n strict.Node) { n.FaultKey(why) }
+	return []strict.Field{
+		strict.May("markets", "classes: {P2: {markets: [spot, on-demand]}}", refuse),
+		strict.May("reclaims", "classes: {P2: {reclaims: 2}}", refuse),
+	}
+}
+
 func (r *reader) maxRate(v *bridge.Rate) func(strict.Node) {
 	return func(n strict.Node) {
 		r.rate(v)(n)
@@ -160,9 +169,11 @@ func readSignal(s *signal) func(strict.Node) {
 	}
 }
 
+const onDemandOnly = "P1 runs on demand only; spot is for class P2"
+
 func (r *reader) readDefaults(n strict.Node) {
 	r.defaults.node = n
-	n.Object(r.settings(&r.defaults)...)
+	n.Object(append(r.settings(&r.defaults), notHere("only P2 chooses its market: set it in class P2 or in a rule")...)...)
 }
 
 func (r *reader) readClasses(n strict.Node) {
@@ -173,6 +184,8 @@ func (r *reader) readClasses(n strict.Node) {
 			fields := r.settings(&l)
 			if c == bridge.P2 {
 				fields = append(fields, spotSettings(&l)...)
+			} else {
+				fields = append(fields, notHere(onDemandOnly)...)
 			}
 			n.Object(fields...)
 			r.classes[c] = l

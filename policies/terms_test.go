@@ -152,7 +152,7 @@ func TestApprovers(t *testing.T) {
 	}
 }
 
-func TestBudgets(t *testing.T) {
+func TestBudgetsAndClouds(t *testing.T) {
 	f, err := Load("examples/company-gpu.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +167,9 @@ func TestBudgets(t *testing.T) {
 		"acme/research month 15000.00 USD hard=false UTC",
 		"acme/research/interns day 50.00 USD hard=true UTC",
 		"acme/research/interns/intern-ana day 20.00 USD hard=true UTC",
+	}
+	if diff := cmp.Diff([]string{"east", "north"}, f.Clouds()); diff != "" {
+		t.Errorf("clouds (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("budgets (-want +got):\n%s", diff)

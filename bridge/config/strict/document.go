@@ -144,7 +144,7 @@ func (d *Document) broken(text string, at *token.Token) {
 	switch {
 	case strings.Contains(text, "mapping value is not allowed"):
 		text += `: put a value that contains ": " or begins with a quote into quotes, and keys of one mapping below each other`
-	case strings.Contains(text, "	"), strings.Contains(text, "tab character"):
+	case strings.Contains(text, "\t"), strings.Contains(text, "tab character"):
 		text = "a tab; indent with spaces"
 	}
 	d.fault(line, column, "not YAML: "+text, "name: value")
@@ -174,8 +174,11 @@ func firstInvalid(data []byte) (line, column int, found bool) {
 }
 
 // position is where people see a node begin: a mapping at its first key, not
-// at its first colon.
+// at its first colon. What is in no file begins where the file does.
 func position(n ast.Node) token.Position {
+	if n == nil {
+		return token.Position{Line: 1, Column: 1}
+	}
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 && !m.IsFlowStyle {
 		n = m.Values[0].Key
 	}

@@ -64,7 +64,8 @@ func (fs Faults) Unwrap() []error {
 	return out
 }
 
-// Err returns every fault found so far, as Faults, or nil.
+// Err returns every fault found so far, as Faults, or nil. What was found
+// several times, on the way to several values, is told once.
 func (d *Document) Err() error {
 	if len(d.faults) == 0 {
 		return nil
@@ -73,5 +74,5 @@ func (d *Document) Err() error {
 	slices.SortStableFunc(out, func(a, b *Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	return out
+	return slices.CompactFunc(out, func(a, b *Fault) bool { return *a == *b })
 }

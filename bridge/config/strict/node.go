@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
 )
 
 // Node is a value in a file, with the path that leads to it.
@@ -39,12 +38,7 @@ func (n Node) Path() string { return n.path }
 func (n Node) Given() bool { return n.node != nil }
 
 // Line is the line the value begins on, from 1.
-func (n Node) Line() int {
-	if n.node == nil {
-		return 1
-	}
-	return position(n.node).Line
-}
+func (n Node) Line() int { return position(n.node).Line }
 
 // Object reads a mapping: each key at most once, none but the given ones. It
 // reports whether the node is a mapping at all.
@@ -116,6 +110,12 @@ func Each(read func(Node)) func(Node) {
 	}
 }
 
+// IsList reports whether the value is a list.
+func (n Node) IsList() bool {
+	_, ok := n.node.(*ast.SequenceNode)
+	return ok
+}
+
 // Len is the number of elements of a list, zero for anything else.
 func (n Node) Len() int {
 	if s, ok := n.node.(*ast.SequenceNode); ok {
@@ -139,20 +139,14 @@ func (n Node) Scalar() (string, bool) {
 
 // Fault reports that the value is wrong.
 func (n Node) Fault(wrong string) {
-	p := token.Position{Line: 1, Column: 1}
-	if n.node != nil {
-		p = position(n.node)
-	}
+	p := position(n.node)
 	n.faultAt(p.Line, p.Column, n.understood(), wrong)
 }
 
 // Refuse reports that a mapping or list as a whole cannot stand, for what it
 // says and not for its kind.
 func (n Node) Refuse(wrong string) {
-	p := token.Position{Line: 1, Column: 1}
-	if n.node != nil {
-		p = position(n.node)
-	}
+	p := position(n.node)
 	n.faultAt(p.Line, p.Column, "", wrong)
 }
 
@@ -285,10 +279,4 @@ func strokes(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// IsList reports whether the value is a list.
-func (n Node) IsList() bool {
-	_, ok := n.node.(*ast.SequenceNode)
-	return ok
 }
