@@ -49,14 +49,11 @@ func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
 	if before(t, want) {
 		_, t = t.ZoneBounds() // the clocks leapt over midnight just then
-	} else if leap, _ := t.ZoneBounds(); !leap.IsZero() {
+	} else if change, _ := t.ZoneBounds(); !change.IsZero() {
 		_, now := t.Zone()
-		_, was := leap.Add(-1).Zone()
+		_, was := change.Add(-1).Zone()
 		early := t.Add(time.Duration(now-was) * time.Second)
-		switch {
-		case now > was && !before(leap, want) && leap.Before(t):
-			t = leap // midnight was leapt over, and t lies after the leap
-		case early.Before(leap) && !before(early, want):
+		if early.Before(change) && !before(early, want) {
 			t = early // midnight came twice
 		}
 	}

@@ -32,7 +32,7 @@ var (
 var (
 	ErrNoRental = errors.New("no such rental")
 	ErrState    = errors.New("not a step this rental can take")
-	ErrMoney    = errors.New("hold and cost change only with the ledger")
+	ErrMoney    = errors.New("hold, cost, account and request key do not change this way")
 	ErrOwn      = errors.New("a requester never decides")
 	ErrClaimed  = errors.New("this machine has enrolled already, from another address")
 	ErrReused   = errors.New("a request of this key has its rental already")

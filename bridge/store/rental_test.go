@@ -109,6 +109,11 @@ func TestWritesThatAreRefusedLeaveNoTrace(t *testing.T) {
 			_, err := s.Save(t.Context(), r)
 			return err
 		}, store.ErrMoney},
+		"a request key changed by the way": {func(t *testing.T, s *store.Store, r bridge.Rental) error {
+			r.Key = "ann/other"
+			_, err := s.Save(t.Context(), r)
+			return err
+		}, store.ErrMoney},
 		"an account changed while its money is held": {func(t *testing.T, s *store.Store, r bridge.Rental) error {
 			r.Account, r.Cost = "org/other", usd(1)
 			_, err := s.Post(t.Context(), r)
