@@ -53,7 +53,8 @@ func renderSlurmConf(o Options, head netip.Addr, nodes []confNode) (string, erro
 	return text.String(), err
 }
 
-// gresConf gives every node the device files its GPUs have.
+// gresConf names the device files of a node's GPUs. Slurm refuses a node whose
+// GPUs have none or are of another type.
 func gresConf(gpuType string, gpus int) string {
 	if gpus == 0 {
 		return ""

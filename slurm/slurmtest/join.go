@@ -11,15 +11,16 @@ import (
 
 // Join is what a machine needs in order to become a node of the cluster.
 type Join struct {
-	// Controller is where slurmctld listens, and from where slurmd fetches its
-	// configuration (slurmd --conf-server).
+	// Controller is where slurmctld listens.
 	Controller netip.AddrPort
 	// ControllerHost is the controller's host name as slurm.conf has it.
 	ControllerHost string
 	// MungeKey is the key that all of the cluster share: a secret.
 	MungeKey []byte
-	// CgroupConf is the cgroup.conf of the cluster; slurmd fetches it too.
-	CgroupConf string
+	// SlurmConf and CgroupConf are the cluster's configuration. slurmd can fetch
+	// it (--conf-server), but then gets gres.conf too, which is right only for
+	// machines with the GPUs of the local nodes.
+	SlurmConf, CgroupConf string
 	// Image is the root file system with the right Slurm version.
 	Image sandbox.Image
 	// Network is the network the controller is on.
@@ -47,6 +48,7 @@ func (c *Cluster) Join() Join {
 		Controller:     netip.AddrPortFrom(c.address(0), controllerPort),
 		ControllerHost: headName,
 		MungeKey:       c.key,
+		SlurmConf:      c.conf,
 		CgroupConf:     cgroupConf(c.options.Version),
 		Image:          c.image,
 		Network:        c.network,
@@ -66,17 +68,40 @@ func (s NodeShape) Conf() string {
 	return strings.Join(words, " ")
 }
 
-// Script returns a boot script with which a machine joins by itself. It
-// carries the key in clear, which is for tests only.
+// GresConf returns the gres.conf of a machine of this shape.
+func (s NodeShape) GresConf() string { return gresConf(s.GPUType, s.GPUs) }
+
+// Script returns a boot script with which a machine of any shape joins by
+// itself. It carries the key in clear, which is for tests only.
 func (j Join) Script(shape NodeShape) []byte {
-	return fmt.Appendf(nil, `set -e
-echo %[1]s | base64 -d > /etc/munge/munge.key
-chown munge:munge /etc/munge/munge.key
-chmod 400 /etc/munge/munge.key
-%[2]s
-%[3]s
-echo '%[4]s %[5]s' >> /etc/hosts
-exec slurmd -Z -N %[6]s --conf-server %[4]s:%[7]d --conf '%[8]s'
-`, base64.StdEncoding.EncodeToString(j.MungeKey), mungeScript, fmt.Sprintf(foldersScript, "root"),
-		j.Controller.Addr(), j.ControllerHost, shape.Name, j.Controller.Port(), shape.Conf())
+	return j.script(shape, fmt.Sprintf(`cat > /etc/slurm/slurm.conf <<'CONF'
+%s
+CONF
+cat > /etc/slurm/cgroup.conf <<'CONF'
+%s
+CONF
+cat > /etc/slurm/gres.conf <<'CONF'
+%s
+CONF
+`, j.SlurmConf, j.CgroupConf, shape.GresConf()), "-f /etc/slurm/slurm.conf")
+}
+
+// ConfiglessScript returns a boot script with which a machine joins that has
+// the GPUs of the local nodes; slurmd fetches all configuration by itself.
+func (j Join) ConfiglessScript(shape NodeShape) []byte {
+	return j.script(shape, "", "--conf-server "+j.Controller.String())
+}
+
+func (j Join) script(shape NodeShape, files, source string) []byte {
+	lines := []string{
+		"set -e",
+		"echo " + base64.StdEncoding.EncodeToString(j.MungeKey) + " | base64 -d > /etc/munge/munge.key",
+		"chown munge:munge /etc/munge/munge.key",
+		"chmod 400 /etc/munge/munge.key",
+		mungeScript,
+		fmt.Sprintf(foldersScript, "root"),
+		fmt.Sprintf("echo '%s %s' >> /etc/hosts", j.Controller.Addr(), j.ControllerHost),
+		files + fmt.Sprintf("exec slurmd -Z -N %s %s --conf '%s'", shape.Name, source, shape.Conf()),
+	}
+	return []byte(strings.Join(lines, "\n") + "\n")
 }

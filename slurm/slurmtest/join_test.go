@@ -2,6 +2,7 @@ package slurmtest_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,15 +15,18 @@ import (
 )
 
 // rent starts a machine that joins the cluster by its own boot script.
-func rent(ctx context.Context, t *testing.T, c *slurmtest.Cluster, name string) *sandbox.Machine {
+func rent(ctx context.Context, t *testing.T, c *slurmtest.Cluster, name string) {
+	t.Helper()
+	shape := slurmtest.NodeShape{Name: name, CPUs: 8, MemoryMiB: 64000, GPUType: "a100", GPUs: 8, Feature: "cloud"}
+	boot(ctx, t, c, shape, c.Join().Script(shape))
+}
+
+func boot(ctx context.Context, t *testing.T, c *slurmtest.Cluster, shape slurmtest.NodeShape, script []byte) {
 	t.Helper()
 	join := c.Join()
 	m, err := sandbox.Start(ctx, sandbox.Spec{
-		Dir: filepath.Join(c.Dir(), "machines"), Name: name,
-		Image: join.Image, Network: join.Network, Binds: join.Binds, GPUs: 8,
-		Init: join.Script(slurmtest.NodeShape{
-			Name: name, CPUs: 8, MemoryMiB: 64000, GPUType: "a100", GPUs: 8, Feature: "cloud",
-		}),
+		Dir: filepath.Join(c.Dir(), "machines"), Name: shape.Name,
+		Image: join.Image, Network: join.Network, Binds: join.Binds, GPUs: shape.GPUs, Init: script,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +36,6 @@ func rent(ctx context.Context, t *testing.T, c *slurmtest.Cluster, name string) 
 			t.Error(err)
 		}
 	})
-	return m
 }
 
 func run(ctx context.Context, t *testing.T, c *slurmtest.Cluster, as sandbox.Account, words string) string {
@@ -240,6 +243,24 @@ func TestADrainedPartitionKeepsOthersOut(t *testing.T) {
 		must[slurmtest.Job](t)(c.WaitJob(ctx, mine, "COMPLETED"))
 		if job := must[slurmtest.Job](t)(c.Job(ctx, other)); job.State != "PENDING" || job.Partition != "gpu" {
 			t.Errorf("bob's job is %s in %s, want PENDING in gpu", job.State, job.Partition)
+		}
+	})
+}
+
+func TestMachinesJoinWithAnyGPUsOrWithoutFiles(t *testing.T) {
+	forEachVersion(t, func(t *testing.T, version string) {
+		ctx := withLimit(t, 120*time.Second)
+		c := slurmtest.New(t, slurmtest.Options{Version: version, LocalNodes: -1, Overlays: 1})
+		other := slurmtest.NodeShape{Name: "other", CPUs: 4, MemoryMiB: 32000, GPUType: "h100", GPUs: 2}
+		fetched := slurmtest.NodeShape{Name: "fetched", CPUs: 8, MemoryMiB: 64000, GPUType: "a100", GPUs: 8}
+		boot(ctx, t, c, other, c.Join().Script(other))
+		boot(ctx, t, c, fetched, c.Join().ConfiglessScript(fetched))
+		for _, shape := range []slurmtest.NodeShape{other, fetched} {
+			node := must[map[string]string](t)(c.WaitNode(ctx, shape.Name, "IDLE", "DYNAMIC_NORM"))
+			want := fmt.Sprintf("gpu:%s:%d", shape.GPUType, shape.GPUs)
+			if node["State"] != "IDLE+DYNAMIC_NORM" || node["Gres"] != want {
+				t.Errorf("node %s is %s with %s, want IDLE+DYNAMIC_NORM with %s", shape.Name, node["State"], node["Gres"], want)
+			}
 		}
 	})
 }
