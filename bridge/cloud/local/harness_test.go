@@ -156,6 +156,14 @@ func (r *rig) fault(faults ...wire.Fault) {
 	}
 }
 
+// heal takes all faults away.
+func (r *rig) heal() {
+	r.Helper()
+	if status, answer := r.post(r.server.AdminTokenFile(), http.MethodDelete, "/v1/faults", nil); status != http.StatusOK {
+		r.Fatalf("faults: %d %s", status, answer)
+	}
+}
+
 // launch is a create of the store "st" for the cluster "cl".
 func (r *rig) launch(count int, zone string, market bridge.Market) bridge.Launch {
 	l := bridge.Launch{

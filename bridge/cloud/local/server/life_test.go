@@ -44,6 +44,33 @@ func TestMachineBootsAfterItsTimeAndEndsAtItsEnd(t *testing.T) {
 	}
 }
 
+func TestEndThatIsMovedMoves(t *testing.T) {
+	r := start(t, plain)
+	q := order("on-demand", 1)
+	q.Expires = r.clock.Now().Add(10 * time.Minute)
+	id := r.rent(q)[0]
+	later := r.clock.Now().Add(20 * time.Minute)
+	for range 2 { // Again is no other extension.
+		if status, code := r.as("alpha", http.MethodPatch, "/instances/"+id, wire.Update{Expires: later, Tags: map[string]string{"owner": "them"}}, nil); status != http.StatusOK {
+			t.Fatalf("update: %d %s", status, code)
+		}
+	}
+	r.clock.advance(19 * time.Minute)
+	if m := r.await(id, wire.StateRunning); m.Tags["owner"] != "them" {
+		t.Errorf("tags %v", m.Tags)
+	}
+	if _, text := r.metadata(id, "meta-data/expires"); text != later.Format(time.RFC3339) {
+		t.Errorf("the machine is told %s", text)
+	}
+	r.clock.advance(time.Minute)
+	r.await(id, wire.StateStopping)
+	r.clock.advance(time.Minute)
+	r.await(id, wire.StateTerminated)
+	if entries, j := r.ledger(); len(j.Late) > 0 || len(entries) != 3 {
+		t.Errorf("%d lines, late: %v", len(entries), j.Late)
+	}
+}
+
 func TestShortLifeCostsTheMinimum(t *testing.T) {
 	r := start(t, plain)
 	id := r.rent(order("spot", 1))[0]
