@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -69,17 +70,15 @@ func (e *Engine) unanswer(ctx context.Context, c *cycle) error {
 	return nil
 }
 
-// wanted reports whether any job a rental was made for still waits, as far as
-// can be seen. A rental asked for by a person is always wanted.
+// wanted reports whether any job a rental was made for still waits, or is
+// about to wait again, as far as can be seen. A rental asked for by a person is
+// always wanted.
 func (c *cycle) wanted(r *bridge.Rental) bool {
 	q, fresh := c.queue(r.Cluster)
 	if len(r.Jobs) == 0 || !fresh || q.ObservedAt.Before(r.Created.Add(-time.Second)) {
 		return true
 	}
-	for i := range q.Demands {
-		if promised(r, q.Demands[i].Job) {
-			return true
-		}
-	}
-	return false
+	waits := slices.ContainsFunc(q.Demands, func(d bridge.Demand) bool { return promised(r, d.Job) })
+	runs := slices.ContainsFunc(q.Runs, func(run bridge.Run) bool { return promised(r, run.Job) })
+	return waits || runs
 }

@@ -59,19 +59,19 @@ func TestQuestionHoldsNothingAndAYesBuys(t *testing.T) {
 func TestINV_I21_UnansweredQuestionLapsesAndIsNotAskedAgainAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.tight()
-		w.terms.AskFor = 10 * time.Minute
+		w.terms.AskFor, w.limits.AskAgain = 5*time.Minute, 10*time.Minute
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		r := w.question()
-		w.until(11*time.Minute, "lapsed", func() bool { return w.told(bridge.NewsLapsed) == 1 })
+		w.until(6*time.Minute, "lapsed", func() bool { return w.told(bridge.NewsLapsed) == 1 })
 		if err := w.yes(r); err == nil {
 			t.Error("a lapsed question was approved")
 		}
-		time.Sleep(50 * time.Minute)
+		time.Sleep(8 * time.Minute)
 		if n := w.told(bridge.NewsAsked); n != 1 {
-			t.Errorf("asked %d times within the hour", n)
+			t.Errorf("asked %d times within the pause", n)
 		}
-		time.Sleep(15 * time.Minute)
+		time.Sleep(3 * time.Minute)
 		if n := w.told(bridge.NewsAsked); n != 2 {
 			t.Errorf("asked %d times after it", n)
 		}

@@ -1,12 +1,80 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"spillway.sh/spillway/bridge"
+)
 
 // decide asks the pure core what is to be done about what was observed.
 func (e *Engine) decide(_ context.Context, c *cycle) error {
 	e.snapshot(c)
+	e.foresee(c)
 	c.plan = e.o.Decide(&c.snap)
 	return nil
+}
+
+// foresee adds the jobs on noticed machines to what waits: they will be
+// requeued, and a replacement that is asked for now boots while they write
+// their checkpoints. The reclaim that is about to happen counts already.
+func (e *Engine) foresee(c *cycle) {
+	for i := range c.snap.Queues {
+		q := &c.snap.Queues[i]
+		doomed := e.doomed(c, q)
+		if len(doomed) == 0 {
+			continue
+		}
+		q.Demands = slices.Concat(q.Demands, doomed)
+		c.snap.Reclaims = maps.Clone(c.snap.Reclaims)
+		if c.snap.Reclaims == nil {
+			c.snap.Reclaims = map[string]map[bridge.JobID]int{}
+		}
+		counts := maps.Clone(c.snap.Reclaims[q.Cluster])
+		if counts == nil {
+			counts = map[bridge.JobID]int{}
+		}
+		for k := range doomed {
+			if _, counted := c.marks.Requeued[q.Cluster][doomed[k].Job]; !counted {
+				counts[doomed[k].Job]++
+			}
+		}
+		c.snap.Reclaims[q.Cluster] = counts
+	}
+}
+
+// doomed are the restartable jobs on noticed machines of one cluster, as
+// demands, unless one of them waits again already.
+func (e *Engine) doomed(c *cycle, q *bridge.Queue) []bridge.Demand {
+	var out []bridge.Demand
+	for _, id := range slices.Sorted(maps.Keys(c.live)) {
+		r := c.live[id]
+		noticed := nodesOf(&r, bridge.MachineNoticed)
+		if r.Cluster != q.Cluster || len(noticed) == 0 {
+			continue
+		}
+		for _, run := range runsOn(q, noticed) {
+			again := slices.ContainsFunc(q.Demands, func(d bridge.Demand) bool { return d.Job == run.Job })
+			if run.Restartable && !again {
+				out = append(out, e.demandOf(&r, &run))
+			}
+		}
+	}
+	return out
+}
+
+// demandOf is a running job as it was, or would be, queued.
+func (e *Engine) demandOf(r *bridge.Rental, run *bridge.Run) bridge.Demand {
+	d, ok := e.memory.demands[jobKey(r.Cluster, run.Job)]
+	if !ok {
+		d = bridge.Demand{
+			Cluster: r.Cluster, User: run.User, Account: run.Account, Partition: r.Origin, Comment: run.Comment,
+			Shape: r.Shape, Nodes: max(r.Gang, 1), Submitted: r.Created, Eligible: r.Created, TimeLimit: run.TimeLimit,
+		}
+	}
+	d.Job, d.Count, d.Restartable, d.Restarts, d.Standing = run.Job, 1, run.Restartable, run.Restarts, bridge.StandingHelps
+	return d
 }
 
 // queued keeps the demands of jobs that have a rental, so that policy can be
@@ -14,15 +82,11 @@ func (e *Engine) decide(_ context.Context, c *cycle) error {
 func (e *Engine) queued(c *cycle) {
 	wanted := map[string]bool{}
 	for _, r := range c.live {
-		for _, j := range r.Jobs {
+		for _, j := range slices.Concat(r.Jobs, r.Running) {
 			wanted[jobKey(r.Cluster, j)] = true
 		}
 	}
-	for key := range e.memory.demands {
-		if !wanted[key] {
-			delete(e.memory.demands, key)
-		}
-	}
+	maps.DeleteFunc(e.memory.demands, func(key string, _ bridge.Demand) bool { return !wanted[key] })
 	if len(wanted) == 0 {
 		return
 	}

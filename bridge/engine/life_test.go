@@ -15,6 +15,5 @@ func TestQueueOverflowsAndDrainsAgain(t *testing.T) {
 		if n := len(w.a.machines); n != 2 || len(w.b.machines) != 0 {
 			t.Errorf("%d machines on the cheaper cloud, %d on the other; want 2 and 0", n, len(w.b.machines))
 		}
-		t.Log(w.story())
 	})
 }

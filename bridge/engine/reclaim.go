@@ -284,14 +284,7 @@ func (e *Engine) breakIfShort(ctx context.Context, c *cycle, r *bridge.Rental) e
 
 // terms asks policy about a job that runs on a rental.
 func (e *Engine) terms(r *bridge.Rental, run *bridge.Run) *bridge.Terms {
-	d, ok := e.memory.demands[jobKey(r.Cluster, run.Job)]
-	if !ok {
-		d = bridge.Demand{
-			Cluster: r.Cluster, User: run.User, Account: run.Account, Partition: r.Origin, Comment: run.Comment,
-			Shape: r.Shape, Nodes: max(r.Gang, 1), Count: 1, TimeLimit: run.TimeLimit, Standing: bridge.StandingHelps,
-		}
-	}
-	d.Job, d.Restartable, d.Restarts = run.Job, run.Restartable, run.Restarts
+	d := e.demandOf(r, run)
 	if t := e.o.Policy.Terms(&d, &bridge.Facts{Cluster: r.Cluster}); t != nil {
 		return t
 	}

@@ -51,8 +51,10 @@ func TestC_F14_NoticeDrainsRequeuesAndReplacesWithinItsTimes(t *testing.T) {
 		w.a.notice("a-001")
 		w.until(5*time.Second, "signalled", func() bool { w.cluster.mu.Lock(); defer w.cluster.mu.Unlock(); return len(w.cluster.signals) == 1 })
 		w.until(time.Minute, "a replacement", func() bool { return w.a.next+w.b.next == 2 })
-		t.Logf("replacement asked %s after the notice", time.Since(noticed))
-		w.until(time.Minute, "running again", w.state("1", "running"))
+		if d := time.Since(noticed); d > 2*time.Second {
+			t.Errorf("its replacement was asked for %s after the notice", d)
+		}
+		w.until(time.Minute, "running again", func() bool { return w.job("1").state == "running" && w.cluster.starts["1"] == 2 })
 		if drained, n := w.took(bridge.NewsDrained); n != 1 || drained > time.Second {
 			t.Errorf("notice to drained and signalled: %s, %d times", drained, n)
 		}
@@ -138,7 +140,9 @@ func TestC_F10_VanishedMachineIsFoundWithoutTheJobChannel(t *testing.T) {
 		begun := time.Now()
 		w.a.vanish("a-001", false)
 		w.until(10*time.Second, "requeued", func() bool { return w.told(bridge.NewsRequeued) == 1 })
-		t.Logf("found after %s", time.Since(begun))
+		if d := time.Since(begun); d > 5*time.Second {
+			t.Errorf("found after %s", d)
+		}
 		w.until(20*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
 	})

@@ -44,7 +44,7 @@ func TestJobWithoutALimitIsWarnedBeforeItsMachinesEnd(t *testing.T) {
 		w.terms.Life = time.Hour
 		w.cluster.submit("1", 1, 8, 10*time.Hour).limit = 0
 		w.start()
-		w.until(2*time.Hour, "requeued at the end", func() bool { return w.told(bridge.NewsRequeued) == 1 })
+		w.until(70*time.Minute, "requeued at the end", func() bool { return w.told(bridge.NewsRequeued) == 1 })
 		if n := w.told(bridge.NewsWarning); n != 3 {
 			t.Errorf("%d warnings; want 3\n%q", n, w.story())
 		}

@@ -92,7 +92,7 @@ func TestINV_I1_ForeignStoreOpensTheBreakerAndTouchesNothing(t *testing.T) {
 		w.stray("another-store", func(m *machine) { m.never = true })
 		w.until(10*time.Second, "protected", func() bool { return w.engine.Health().Protected != "" })
 		w.cluster.submit("1", 1, 8, time.Minute)
-		time.Sleep(2 * time.Hour)
+		time.Sleep(35 * time.Minute)
 		if w.a.calls["Terminate"] != 0 || w.a.calls["Create"] != 0 || w.told(bridge.NewsProtected) != 1 {
 			t.Errorf("%d terminated, %d created, told %d times", w.a.calls["Terminate"], w.a.calls["Create"], w.told(bridge.NewsProtected))
 		}
@@ -124,13 +124,13 @@ func TestGhostNodeIsTakenOutOfTheScheduler(t *testing.T) {
 
 func TestBreakerOpensOnLaunchesThatNeverJoinAndCoolsDown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.limits.Join, w.limits.Fails, w.limits.PoolDown, w.limits.PoolMost = 10*time.Second, 3, time.Second, time.Second
+		w.limits.Join, w.limits.Fails, w.limits.PoolDown, w.limits.PoolMost, w.limits.CoolDown = 10*time.Second, 3, time.Second, time.Second, 10*time.Minute
 		w.a.boot, w.b.boot = time.Hour, time.Hour
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.until(10*time.Minute, "protected", func() bool { return w.engine.Health().Protected != "" })
 		made := w.a.next + w.b.next
-		time.Sleep(29 * time.Minute)
+		time.Sleep(9 * time.Minute)
 		if n := w.a.next + w.b.next; made != 3 || n != made {
 			t.Errorf("%d machines before the breaker opened, %d more after", made, n-made)
 		}
@@ -143,6 +143,7 @@ func TestBreakerOpensOnLaunchesThatNeverJoinAndCoolsDown(t *testing.T) {
 
 func TestBreakerOpensWhenManyMachinesVanishAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		w.limits.CoolDown = 10 * time.Minute
 		for i := range 5 {
 			w.cluster.submit(bridge.JobID(rune('1'+i)), 1, 8, 10*time.Minute)
 		}
@@ -161,7 +162,7 @@ func TestBreakerOpensWhenManyMachinesVanishAtOnce(t *testing.T) {
 		}
 		w.until(10*time.Second, "protected", func() bool { return w.engine.Health().Protected != "" })
 		made := w.a.next
-		time.Sleep(20 * time.Minute)
+		time.Sleep(8 * time.Minute)
 		if w.a.next+w.b.next != made {
 			t.Errorf("%d machines rented meanwhile", w.a.next+w.b.next-made)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bridge"
@@ -32,6 +33,7 @@ type world struct {
 	budgets []bridge.Budget
 	limits  engine.Limits
 	decide  func(*bridge.Snapshot) bridge.Plan
+	metrics prometheus.Registerer
 	skew    time.Duration // of the bridge's clock
 	ports   func(*world, engine.Scheduler, engine.Cloud, engine.Store) (engine.Scheduler, engine.Cloud, engine.Store)
 
@@ -146,7 +148,7 @@ func (w *world) open() {
 	}
 	w.store = s
 	o := engine.Options{
-		Clusters: map[string]engine.Scheduler{}, Policy: w, Budgets: w.budgets, Limits: w.limits, Decide: w.decide, Clock: w.now,
+		Clusters: map[string]engine.Scheduler{}, Policy: w, Budgets: w.budgets, Limits: w.limits, Decide: w.decide, Clock: w.now, Metrics: w.metrics,
 		Boot: func(r *bridge.Rental, now time.Time) (bridge.Boot, error) {
 			return bridge.Boot{URL: "https://bridge", Ticket: "t-" + now.Format(time.RFC3339Nano), Expires: r.Expires}, nil
 		},

@@ -1,0 +1,272 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/engine"
+)
+
+// reads are the calls that change nothing.
+var reads = []string{"Observe", "List", "Live", "Marks", "Balances", "Offers", "ObserveCreate"}
+
+// writes counts the calls that change something.
+func (d *doom) writes() map[string]int {
+	doomLock <- struct{}{}
+	defer func() { <-doomLock }()
+	out := map[string]int{}
+	for name, n := range d.seen {
+		if !slices.Contains(reads, name) {
+			out[name] = n
+		}
+	}
+	return out
+}
+
+func TestINV_I26_QuietSystemWritesNothing(t *testing.T) {
+	for name, setup := range map[string]func(*world){
+		"an empty queue": func(*world) {},
+		"a demand that nothing fits": func(w *world) {
+			w.cluster.submit("1", 1, 64, time.Hour)
+		},
+		"a demand that policy does not let out": func(w *world) {
+			w.cluster.submit("1", 1, 8, time.Hour).account = "other"
+		},
+		"a question that waits for its answer": func(w *world) {
+			w.tight()
+			w.cluster.submit("1", 1, 8, time.Hour)
+		},
+		"a sold-out pool that rests": func(w *world) {
+			w.a.setup(func(c *cloud) { clear(c.pools) })
+			w.b.setup(func(c *cloud) { clear(c.pools); c.sell(bridge.OnDemand, 1, 0) })
+			w.limits.PoolDown = time.Hour
+			w.cluster.submit("1", 1, 8, time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				setup(w)
+				d := w.doomed("never")
+				w.start()
+				time.Sleep(time.Minute)
+				before, cycles := d.writes(), w.engine.Health().Cycles
+				time.Sleep(4 * time.Minute)
+				if diff := cmp.Diff(before, d.writes()); diff != "" || w.engine.Health().Cycles < cycles+150 {
+					t.Errorf("in %d cycles:\n%s", w.engine.Health().Cycles-cycles, diff)
+				}
+			})
+		})
+	}
+}
+
+func TestRunningJobWritesOnlyItsMeter(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cluster.submit("1", 1, 8, time.Hour).limit = 2 * time.Hour
+		d := w.doomed("never")
+		w.start()
+		w.until(time.Minute, "running", w.state("1", "running"))
+		time.Sleep(5 * time.Second)
+		before := d.writes()
+		time.Sleep(10 * time.Minute)
+		after := d.writes()
+		posts := after["Post"] - before["Post"]
+		delete(before, "Post")
+		delete(after, "Post")
+		if diff := cmp.Diff(before, after); diff != "" || posts < 9 || posts > 11 {
+			t.Errorf("%d posts in ten minutes, and else:\n%s", posts, diff)
+		}
+	})
+}
+
+// dark is a store whose writes fail while it is dark.
+type dark struct {
+	engine.Store
+	on *atomic.Bool
+}
+
+var errFull = errors.New("no space left on device")
+
+func (s dark) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	if s.on.Load() {
+		return r, errFull
+	}
+	return s.Store.Save(ctx, r, news...)
+}
+
+func (s dark) Tell(ctx context.Context, news ...bridge.News) error {
+	if s.on.Load() {
+		return errFull
+	}
+	return s.Store.Tell(ctx, news...)
+}
+
+func (s dark) NextID(ctx context.Context) (bridge.RentalID, error) {
+	if s.on.Load() {
+		return "", errFull
+	}
+	return s.Store.NextID(ctx)
+}
+
+func (s dark) Live(ctx context.Context) ([]bridge.Rental, error) {
+	if s.on.Load() {
+		return nil, errFull
+	}
+	return s.Store.Live(ctx)
+}
+
+func (s dark) Settle(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	if s.on.Load() {
+		return r, errFull
+	}
+	return s.Store.Settle(ctx, r, news...)
+}
+
+func TestFullDiskStopsCreatesAndNoRelease(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var full atomic.Bool
+		w.ports = func(_ *world, s engine.Scheduler, c engine.Cloud, st engine.Store) (engine.Scheduler, engine.Cloud, engine.Store) {
+			return s, c, dark{st, &full}
+		}
+		w.terms.Life = 30 * time.Minute
+		w.cluster.submit("1", 1, 8, 10*time.Hour).limit = 0
+		w.start()
+		w.until(time.Minute, "running", w.state("1", "running"))
+		w.a.setup(func(c *cloud) { // the machine's own switch fails
+			for _, m := range c.machines {
+				m.launch.Expires = m.launch.Expires.Add(24 * time.Hour)
+			}
+		})
+		full.Store(true)
+		made := w.a.next + w.b.next
+		w.cluster.submit("2", 1, 8, time.Minute)
+		w.until(40*time.Minute, "ended from memory", func() bool { return len(w.a.live()) == 0 })
+		if n := w.a.next + w.b.next - made; n != 0 || !w.engine.Health().Dark {
+			t.Errorf("%d machines made, dark: %t", n, w.engine.Health().Dark)
+		}
+		full.Store(false)
+		w.cluster.mu.Lock()
+		w.cluster.jobs["1"].state = "cancelled"
+		w.cluster.mu.Unlock()
+		w.until(10*time.Minute, "the second job done", w.state("2", "done"))
+		w.settled(10 * time.Minute)
+	})
+}
+
+func TestINV_I24_BridgeThatWasOvertakenStops(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.ports = func(_ *world, s engine.Scheduler, c engine.Cloud, st engine.Store) (engine.Scheduler, engine.Cloud, engine.Store) {
+			return s, c, overtaken{st}
+		}
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.open()
+		defer w.close()
+		err := w.engine.Run(t.Context())
+		if !errors.Is(err, bridge.ErrEpoch) || len(w.a.creates) != 0 {
+			t.Errorf("run ended with %v after %d create calls", err, len(w.a.creates))
+		}
+	})
+}
+
+type overtaken struct{ engine.Store }
+
+func (overtaken) NextID(context.Context) (bridge.RentalID, error) { return "", bridge.ErrEpoch }
+
+func TestHungSchedulerDoesNotHoldUpTheClouds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cluster.submit("1", 1, 8, 20*time.Minute)
+		w.start()
+		w.until(time.Minute, "running", w.state("1", "running"))
+		w.cluster.slow = 25 * time.Second
+		begun, cycles := time.Now(), w.engine.Health().Cycles
+		time.Sleep(2 * time.Minute)
+		if n := w.engine.Health().Cycles - cycles; n < 10 {
+			t.Errorf("%d cycles in %s", n, time.Since(begun))
+		}
+		w.cluster.slow = 0
+		w.until(30*time.Minute, "job done", w.state("1", "done"))
+		if w.cluster.starts["1"] != 1 {
+			t.Errorf("started %d times", w.cluster.starts["1"])
+		}
+	})
+}
+
+func TestOneMalformedRentalStopsNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.open()
+		for _, change := range []func(*bridge.Rental){
+			func(r *bridge.Rental) { r.Pool.Cloud = "closed-down" },
+			func(r *bridge.Rental) { r.Cluster = "nowhere" },
+			func(r *bridge.Rental) { r.Gang, r.Machines = 0, nil },
+		} {
+			id, err := w.store.NextID(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := w.order("77")
+			r := bridge.Draw(id, &o, w.now())
+			change(&r)
+			if _, err := w.store.Reserve(t.Context(), r, w.budgets); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.close()
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Minute, "job done all the same", w.state("1", "done"))
+		w.until(10*time.Minute, "its machine gone", func() bool { return len(w.a.live())+len(w.b.live()) == 0 })
+	})
+}
+
+func TestMetricsSayWhatHappened(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		reg := prometheus.NewRegistry()
+		w.metrics = reg
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(30*time.Second, "running", w.state("1", "running"))
+		time.Sleep(2 * time.Second)
+		want := map[string]float64{
+			"spillway_creates_total a":               1,
+			"spillway_machines a on-demand joined":   1,
+			"spillway_rentals c1 admitted":           1,
+			"spillway_limit_micro org USD 2000-01":   1000e6,
+			"spillway_protected":                     0,
+			"spillway_create_failures_total b quota": 0,
+		}
+		got := gathered(t, reg)
+		for name, v := range want {
+			if got[name] != v {
+				t.Errorf("%s is %v, want %v", name, got[name], v)
+			}
+		}
+		w.settled(10 * time.Minute)
+	})
+}
+
+// gathered are all counters and gauges, by name and label values.
+func gathered(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			out[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return out
+}
