@@ -71,7 +71,7 @@ func (l *look) affords(d *draft, t *Terms, more int, hold Money, v *Verdict) boo
 	l.refuse(d, ReasonNoBudget, hold, v)
 	v.Limit, v.Left = short.account, short.money()
 	if d.order.Ask != "" && short.asked > 0 {
-		v.Detail = fmt.Sprintf("%s of it are asked for by jobs ahead", Money{short.asked, short.currency})
+		v.Detail = fmt.Sprintf("%s of it are asked for already", Money{short.asked, short.currency})
 	}
 	return false
 }

@@ -84,12 +84,18 @@ func (c *catalog) same(o *catalog) bool {
 }
 
 func compareOffers(a, b *Offer) int {
+	if c := cmp.Compare(a.Rate.Micro, b.Rate.Micro); c != 0 {
+		return c
+	}
+	if c := comparePools(&a.Pool, &b.Pool); c != 0 {
+		return c
+	}
+	// One pool is listed once; if a cloud lists it twice, still one order.
 	return cmp.Or(
-		cmp.Compare(a.Rate.Micro, b.Rate.Micro),
-		strings.Compare(string(a.Rate.Currency), string(b.Rate.Currency)),
-		comparePools(&a.Pool, &b.Pool),
-		a.SampledAt.Compare(b.SampledAt),
-		cmp.Compare(a.Available, b.Available),
+		strings.Compare(string(a.Rate.Currency), string(b.Rate.Currency)), a.SampledAt.Compare(b.SampledAt),
+		cmp.Compare(a.Available, b.Available), cmp.Compare(a.Boot, b.Boot), cmp.Compare(a.Step, b.Step),
+		cmp.Compare(a.Minimum, b.Minimum), strings.Compare(a.Shape.Key(), b.Shape.Key()), slices.Compare(a.Features, b.Features),
+		cmp.Compare(a.MaxAge, b.MaxAge), cmp.Compare(a.Notice, b.Notice),
 	)
 }
 

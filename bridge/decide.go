@@ -78,7 +78,7 @@ type look struct {
 	rented  map[string]map[string]bool // node names of rentals, by cluster
 	answers map[JobID][]*Answer
 	live    map[Account]int // machines of each project
-	asked   map[Account]int // machines of each project in this plan's questions
+	asked   map[Account]int // machines of each project in open questions and this plan's
 
 	open     []opening
 	verdicts []Verdict
@@ -106,6 +106,10 @@ func (d *Decider) look(s *Snapshot) *look {
 	for i := range s.Rentals {
 		r := &s.Rentals[i]
 		l.live[r.Account.Project()] += machinesOf(r)
+		if r.State == StateWaiting {
+			l.asked[r.Account.Project()] += r.Count
+			d.payers.askedFor(r.Account, r.Hold)
+		}
 		if l.rented[r.Cluster] == nil {
 			l.rented[r.Cluster] = map[string]bool{}
 		}

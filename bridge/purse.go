@@ -10,7 +10,7 @@ import (
 type purse struct {
 	account  Account
 	left     int64
-	asked    int64 // by questions of this plan; they take nothing
+	asked    int64 // by questions; they take nothing, and none asks for more than a yes could give
 	currency Currency
 	hard     bool
 }
@@ -124,8 +124,8 @@ func (y *payer) short(micro int64) *purse {
 	return worst
 }
 
-// shut returns a hard budget that could not pay the amount on top of what this
-// plan asks for already: no approval may exceed it.
+// shut returns a hard budget that could not pay the amount on top of what is
+// asked for already: no approval may exceed it.
 func (y *payer) shut(micro int64) *purse {
 	for _, b := range y.purses {
 		if b.hard && b.left-b.asked < micro {
@@ -133,6 +133,17 @@ func (y *payer) shut(micro int64) *purse {
 		}
 	}
 	return nil
+}
+
+// askedFor counts an open question.
+func (p *payerTable) askedFor(account Account, m Money) {
+	for _, a := range account.Ancestors() {
+		for _, b := range p.purses[a] {
+			if b.currency == m.Currency {
+				b.asked += m.Micro
+			}
+		}
+	}
 }
 
 func (y *payer) ask(micro int64) {
