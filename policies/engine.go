@@ -27,6 +27,7 @@ type engine struct {
 	common  []int       // leaves about the cluster alone
 	payer   [texts]bool // the facts that decide who pays
 
+	used int // groups of leaves the file needs
 	most int // what each memory holds at most
 
 	last atomic.Pointer[view]
@@ -83,8 +84,8 @@ func (o *outcome) set(leaf int, holds bool, err error) {
 	}
 }
 
-func (o *outcome) join(p *outcome) {
-	for i := range groups {
+func (o *outcome) join(p *outcome, used int) {
+	for i := range used {
 		o.held[i] |= p.held[i]
 		o.failed[i] |= p.failed[i]
 	}
@@ -96,6 +97,7 @@ func (f *File) Policy() bridge.Policy {
 	e := &engine{
 		file: f, views: map[string]*view{}, several: map[tuple]*outcome{}, payers: map[payerKey]*payer{},
 		choices: map[outcome]choice{}, shared: map[verdict]*bridge.Terms{}, payer: f.payerFacts(), most: maxRemembered,
+		used: (len(f.leaves) + 63) / 64,
 	}
 	byFact := map[int][]int{}
 	for i, l := range f.leaves {
@@ -189,14 +191,14 @@ func (e *engine) recall(d *bridge.Demand, v *view) (*bridge.Terms, bool) {
 		if o == nil {
 			return nil, false
 		}
-		all.join(o)
+		all.join(o, e.used)
 	}
 	if len(e.mixed) > 0 {
 		o := v.several[e.tupleOf(d)]
 		if o == nil {
 			return nil, false
 		}
-		all.join(o)
+		all.join(o, e.used)
 	}
 	p, ok := e.payers[e.payerKey(d)]
 	if !ok {
@@ -214,12 +216,12 @@ func (e *engine) recall(d *bridge.Demand, v *view) (*bridge.Terms, bool) {
 func (e *engine) learn(d *bridge.Demand, v *view) *bridge.Terms {
 	all := v.outcome
 	for i := range e.columns {
-		all.join(e.columns[i].learn(e, d))
+		all.join(e.columns[i].learn(e, d), e.used)
 	}
 	if len(e.mixed) > 0 {
 		o := new(outcome)
 		e.evaluate(e.mixed, d, &v.facts, o)
-		all.join(o)
+		all.join(o, e.used)
 		remember(e.most, v.several, e.tupleOf(d), o)
 	}
 	p, ok := e.payers[e.payerKey(d)]
