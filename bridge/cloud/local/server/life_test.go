@@ -76,7 +76,9 @@ func TestShortLifeCostsTheMinimum(t *testing.T) {
 	id := r.rent(order("spot", 1))[0]
 	r.as("alpha", http.MethodDelete, "/instances/"+id, nil, nil)
 	r.clock.advance(10 * time.Second)
-	r.await(id, wire.StateTerminated)
+	if m := r.await(id, wire.StateTerminated); m.Ended != "terminated" {
+		t.Errorf("it ended as %s", m.Ended)
+	}
 	if _, j := r.ledger(); j.CostMicro["USD"] != 500_000 {
 		t.Errorf("5 minutes at 6.00 an hour cost %d", j.CostMicro["USD"])
 	}
