@@ -38,8 +38,9 @@ func TestApprovalWritesOverageAndHoldTogether(t *testing.T) {
 			map[bridge.Account]bridge.Money{"org/team": usd(10), "org/team/proj": usd(35)}, nil,
 		},
 		"a budget that is over already lacks the hold and no more": {[]bridge.Budget{budget("org", 10, false)}, 40, map[bridge.Account]bridge.Money{"org": usd(40)}, nil},
-		"a hard budget without room is final":                      {[]bridge.Budget{budget("org", 60, true), budget("org/team", 50, false)}, 40, nil, bridge.ErrOverBudget},
-		"room for just the hold is enough":                         {[]bridge.Budget{budget("org", 70, true)}, 40, map[bridge.Account]bridge.Money{}, nil},
+		"no budget at all":                    {nil, 40, nil, bridge.ErrOverBudget},
+		"a hard budget without room is final": {[]bridge.Budget{budget("org", 60, true), budget("org/team", 50, false)}, 40, nil, bridge.ErrOverBudget},
+		"room for just the hold is enough":    {[]bridge.Budget{budget("org", 70, true)}, 40, map[bridge.Account]bridge.Money{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newHands(noon))

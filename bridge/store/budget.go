@@ -58,8 +58,8 @@ type shortage struct {
 }
 
 // short returns the budgets of an account and of those above it that have no
-// room for an amount, hard ones first. Budgets of which none covers the account
-// are an error.
+// room for an amount, hard ones first. An account that no budget covers is an
+// error: money is never held without a limit.
 func (w *writing) short(ctx context.Context, account bridge.Account, amount bridge.Money, budgets []bridge.Budget) ([]shortage, error) {
 	var out []shortage
 	covered := false
@@ -87,7 +87,7 @@ func (w *writing) short(ctx context.Context, account bridge.Account, amount brid
 		missing.Micro = min(missing.Micro, amount.Micro)
 		out = append(out, shortage{b, bal, missing})
 	}
-	if !covered && len(budgets) > 0 {
+	if !covered {
 		return nil, fmt.Errorf("no budget covers account %s: %w", account, bridge.ErrOverBudget)
 	}
 	slices.SortStableFunc(out, func(a, b shortage) int {

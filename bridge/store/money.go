@@ -18,19 +18,19 @@ func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.B
 		if next.State != bridge.StateLaunching || !next.Cost.IsZero() {
 			return fmt.Errorf("new, %s: %w", next.State, ErrState)
 		}
-		short, err := w.short(ctx, next.Account, next.Hold, budgets)
-		if err != nil {
-			return err
-		}
-		if len(short) > 0 {
-			return &OverBudget{short[0].balance, next.Hold}
+		memo := "no budget was asked"
+		if len(budgets) > 0 {
+			memo = ""
+			short, err := w.short(ctx, next.Account, next.Hold, budgets)
+			if err != nil {
+				return err
+			}
+			if len(short) > 0 {
+				return &OverBudget{short[0].balance, next.Hold}
+			}
 		}
 		if err := w.insert(ctx, next); err != nil {
 			return err
-		}
-		memo := ""
-		if len(budgets) == 0 {
-			memo = "no budget was asked"
 		}
 		return w.open(ctx, next, memo)
 	})
