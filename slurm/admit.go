@@ -51,10 +51,15 @@ func (c *Cluster) admit(ctx context.Context, r *bridge.Rental, names []string) e
 	if partitions[overlay].holds(names) {
 		return nil
 	}
-	if err := c.tie(ctx, overlay, names, nodes); err != nil {
+	comment, err := tie(overlay, names, nodes)
+	if err != nil {
 		return err
 	}
-	if err := c.write(ctx, admission(r, overlay, partitions, names)...); err != nil {
+	commands := [][]string{admission(r, overlay, partitions, names)}
+	if comment != nil {
+		commands = slices.Insert(commands, 0, comment) // first: a door without a name belongs to nobody
+	}
+	if err := c.script(ctx, commands...); err != nil {
 		return err
 	}
 	c.serve(r, overlay)

@@ -43,7 +43,7 @@ func TestARentalsLife(t *testing.T) {
 
 		restarted(t, s, r, gang)
 		comesBack(t, s, r, gang)
-		dismissed(t, s, r, gang, block)
+		dismissed(t, s, r, gang, block, bystander)
 		secretsAreRootsOnly(t, machines)
 	})
 }
@@ -143,7 +143,7 @@ func comesBack(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID) {
 
 // dismissed takes the machines away from under the gang, as at a reclaim, and
 // then all that is left of the rental.
-func dismissed(t *testing.T, s *site, r *bridge.Rental, gang, block bridge.JobID) {
+func dismissed(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID, others ...bridge.JobID) {
 	t.Helper()
 	c := s.adapter(sandbox.Account{})
 	must(t, c.Drain(t.Context(), nodesOf(r)[:1], "reclaim"))
@@ -169,7 +169,9 @@ func dismissed(t *testing.T, s *site, r *bridge.Rental, gang, block bridge.JobID
 		}
 	}
 	// F01: the gang is not set aside; with local nodes free it runs there.
-	s.must(t, sandbox.Account{}, "scancel", string(block))
+	for _, id := range others {
+		s.must(t, sandbox.Account{}, "scancel", string(id))
+	}
 	if ok, err := c.Expedite(t.Context(), gang); err != nil || !ok {
 		t.Errorf("expedite the gang: %t, %v", ok, err)
 	}

@@ -25,7 +25,7 @@ import (
 var declared = regexp.MustCompile(`^sw-[0-9]{1,3}$`)
 
 // tenancy begins the comment of a node in a declared overlay.
-const tenancy = Prefix + "overlay "
+const tenancy = "spillway:overlay:"
 
 // isOverlay reports whether a partition is one of ours, by its name: the check
 // character of ids keeps a site's own "sw-lab" out.
@@ -191,24 +191,24 @@ func (c *Cluster) choose(ctx context.Context, r *bridge.Rental, partitions map[s
 	return name, nil
 }
 
-// tie writes the overlay into the comments of the nodes, where it outlives
-// slurmctld.
-func (c *Cluster) tie(ctx context.Context, overlay string, names []string, nodes map[string]node) error {
+// tie is the command that writes the overlay into the comments of the nodes,
+// where it outlives slurmctld; nil when it stands there.
+func tie(overlay string, names []string, nodes map[string]node) ([]string, error) {
 	if !declared.MatchString(overlay) {
-		return nil
+		return nil, nil
 	}
 	var todo []string
 	for _, name := range names {
 		n, exists := nodes[name]
 		if !exists {
-			return fmt.Errorf("node %s is not registered", name)
+			return nil, fmt.Errorf("node %s is not registered", name)
 		}
 		if n.comment != tenancy+overlay {
 			todo = append(todo, name)
 		}
 	}
 	if len(todo) == 0 {
-		return nil
+		return nil, nil
 	}
-	return c.write(ctx, "update", "NodeName="+joinHosts(todo), "Comment="+tenancy+overlay)
+	return []string{"update", "NodeName=" + joinHosts(todo), "Comment=" + tenancy + overlay}, nil
 }

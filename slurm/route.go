@@ -82,13 +82,7 @@ func (c *Cluster) editPartitions(ctx context.Context, id bridge.JobID, edit func
 		case try == editTries:
 			return wrote
 		}
-		wrote = c.withOpenDoors(ctx, overlays, func() error {
-			var errs []error
-			for _, change := range changes {
-				errs = append(errs, c.write(ctx, change...))
-			}
-			return errors.Join(errs...)
-		})
+		wrote = c.throughDoors(ctx, overlays, changes)
 	}
 }
 
@@ -115,23 +109,25 @@ func changesOf(jobs []job, edit func([]string) []string) (changes [][]string, ov
 	return changes, slices.Compact(overlays), nil
 }
 
-// withOpenDoors opens the overlays while a job's partitions are changed, and
-// closes them behind it. Only one change at a time has a door open.
-func (c *Cluster) withOpenDoors(ctx context.Context, overlays []string, change func() error) (err error) {
+// throughDoors opens the overlays, changes jobs' partitions, and closes the
+// overlays behind them, all in one command. Only one change at a time has a
+// door open.
+func (c *Cluster) throughDoors(ctx context.Context, overlays []string, changes [][]string) error {
 	c.door.Lock()
 	defer c.door.Unlock()
+	var open, shut [][]string
 	for _, name := range overlays {
-		defer func() {
-			// Closing must not be cut short by a caller who has lost patience.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timeout)
-			defer cancel()
-			err = errors.Join(err, c.write(ctx, "update", "PartitionName="+name, "State="+closed))
-		}()
-		if err := c.write(ctx, "update", "PartitionName="+name, "State=UP"); err != nil {
-			return err
-		}
+		open = append(open, []string{"update", "PartitionName=" + name, "State=UP"})
+		shut = append(shut, []string{"update", "PartitionName=" + name, "State=" + closed})
 	}
-	return change()
+	err := c.script(ctx, slices.Concat(open, changes, shut)...)
+	if err == nil || len(shut) == 0 {
+		return err
+	}
+	// Whatever failed, and however little time is left, no door stays open.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.Timeout)
+	defer cancel()
+	return errors.Join(err, c.script(ctx, shut...))
 }
 
 // address is how scontrol knows exactly this record: the pending tasks of an

@@ -43,10 +43,11 @@ const maxMessage = 8 << 10
 // run runs one Slurm command and returns its standard output. The error is a
 // *CommandError, also when the command says nothing was wrong but was cut off.
 func (c *Cluster) run(ctx context.Context, args ...string) ([]byte, error) {
-	return c.runEnv(ctx, nil, args...)
+	return c.feed(ctx, "", args...)
 }
 
-func (c *Cluster) runEnv(ctx context.Context, env []string, args ...string) ([]byte, error) {
+// feed runs a command that reads the input.
+func (c *Cluster) feed(ctx context.Context, input string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	tool := args[0]
@@ -54,7 +55,10 @@ func (c *Cluster) runEnv(ctx context.Context, env []string, args ...string) ([]b
 		tool = filepath.Join(c.options.BinDir, tool)
 	}
 	cmd := exec.CommandContext(ctx, tool, args[1:]...)
-	cmd.Env = append(c.environment(), env...)
+	cmd.Env = c.environment()
+	if input != "" {
+		cmd.Stdin = strings.NewReader(input)
+	}
 	cmd.Dir = "/"
 	// The commands may be wrappers; only the whole group contains what they started.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

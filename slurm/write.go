@@ -19,18 +19,14 @@ const (
 )
 
 // write runs a scontrol command that changes something. It repeats one that
-// slurmctld puts off, which 24.11 does while it schedules the job in question,
-// and explains a lack of rights.
+// slurmctld puts off, and explains a lack of rights.
 func (c *Cluster) write(ctx context.Context, args ...string) error {
 	args = append([]string{"scontrol"}, args...)
 	waited := time.Duration(0)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		_, err := c.run(ctx, args...)
-		if says(err, "access/permission denied", "invalid user id", "user not authorized") {
-			return fmt.Errorf("%w (run Spillway as root, as SlurmUser, or as an account with AdminLevel=Administrator; see spillway doctor)", err)
-		}
 		if !says(err, "temporarily unavailable", "try again") || waited >= putOffMost {
-			return err
+			return explained(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,6 +35,25 @@ func (c *Cluster) write(ctx context.Context, args ...string) error {
 			waited += pause
 		}
 	}
+}
+
+// script runs several changes in one scontrol, one after the other whether or
+// not one before has failed. No argument may hold a space.
+func (c *Cluster) script(ctx context.Context, commands ...[]string) error {
+	var input strings.Builder
+	for _, command := range commands {
+		input.WriteString(strings.Join(command, " ") + "\n")
+	}
+	_, err := c.feed(ctx, input.String(), "scontrol")
+	return explained(err)
+}
+
+// explained adds to a lack of rights what to do about it.
+func explained(err error) error {
+	if says(err, "access/permission denied", "invalid user id", "user not authorized") {
+		return fmt.Errorf("%w (run Spillway as root, as SlurmUser, or as an account with AdminLevel=Administrator; see spillway doctor)", err)
+	}
+	return err
 }
 
 // records reads what the queue says of one job or one array. It fails with
