@@ -10,11 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 )
 
 // ImageSpec says what an image holds. Two equal specs share one image.
@@ -89,26 +90,51 @@ func EnsureImage(ctx context.Context, spec ImageSpec, progress io.Writer) (Image
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return Image{}, fmt.Errorf("make image cache: %w", err)
 	}
-	lock := flock.New(dir + ".lock")
-	defer lock.Close()
-	if ok, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil || !ok {
+	lock, err := lockFile(ctx, dir+".lock")
+	if err != nil {
 		return Image{}, fmt.Errorf("wait for another build of image %s: %w", spec.Name, err)
 	}
+	defer lock.Close()
 	if isDir(dir) {
 		return Image{Dir: dir}, nil
 	}
 	if err := ensureBuilder(ctx, progress); err != nil {
 		return Image{}, err
 	}
-	if err := spec.build(ctx, dir, progress); err != nil {
+	if err := spec.build(ctx, dir, lock, progress); err != nil {
 		return Image{}, fmt.Errorf("build image %s: %w", spec.Name, err)
 	}
 	return Image{Dir: dir}, nil
 }
 
+// lockFile locks a file. Programs that inherit it hold the lock too, until the
+// last of them ends.
+func lockFile(ctx context.Context, path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, errors.Join(err, file.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), file.Close())
+		case <-ticker.C:
+		}
+	}
+}
+
 // build makes the image beside its final place and renames it, so that the
 // final name only ever holds a whole image.
-func (s ImageSpec) build(ctx context.Context, dir string, progress io.Writer) error {
+func (s ImageSpec) build(ctx context.Context, dir string, lock *os.File, progress io.Writer) error {
 	tmp := dir + ".part"
 	if err := os.RemoveAll(tmp); err != nil {
 		return err
@@ -125,7 +151,15 @@ func (s ImageSpec) build(ctx context.Context, dir string, progress io.Writer) er
 	// The build mounts /proc, /sys and /dev below its folder. In a mount namespace
 	// of its own they go with it, however it ends, and never are in the way of
 	// the removal of a broken build.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Unshareflags: syscall.CLONE_NEWNS,
+		Setpgid:      true,
+		Pdeathsig:    syscall.SIGTERM, // Sent when the thread that started it ends.
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// While any of its processes lives, no other build of this image starts.
+	cmd.ExtraFiles = []*os.File{lock}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	if err := cmd.Run(); err != nil {

@@ -129,12 +129,14 @@ func (n *Network) bringUp(ctx context.Context) error {
 
 // openFilter lets frames between machines pass on hosts whose packet filter
 // sees bridged frames and drops what it does not know, as Docker sets it up.
+// Where the filter cannot be read or drops nothing there is nothing to open.
 func (n *Network) openFilter(ctx context.Context) error {
 	setting, err := os.ReadFile(bridgeFilter)
 	if err != nil || strings.TrimSpace(string(setting)) != "1" {
 		return nil
 	}
-	if _, err := lookTool("iptables"); err != nil {
+	rules, err := run(ctx, "", "iptables", "-w", "5", "-S", "FORWARD")
+	if err != nil || strings.TrimSpace(rules) == "-P FORWARD ACCEPT" {
 		return nil
 	}
 	if _, err := run(ctx, "", "iptables", n.filterRule("-I")...); err != nil {
