@@ -23,7 +23,7 @@ const (
 	maxExpression = 2000 // characters
 	maxCost       = 20_000
 	maxRecursion  = 24
-	maxLeaves     = 64 * groups // in one file
+	maxLeaves     = 64 * groups // different ones in one file
 )
 
 // condition is a `when`: its &&, || and ! are taken apart, down to leaves that
@@ -85,6 +85,9 @@ func (c *compiler) read(dst *condition) func(strict.Node) {
 			n.Fault("conditions cannot be compiled: " + c.err.Error())
 			return
 		}
+		if c.full(n) {
+			return
+		}
 		if utf8.RuneCountInString(text) > maxExpression {
 			n.Fault(fmt.Sprintf("longer than %d characters", maxExpression))
 			return
@@ -103,12 +106,20 @@ func (c *compiler) read(dst *condition) func(strict.Node) {
 			n.Fault("cannot be planned: " + err.Error())
 			return
 		}
-		if len(c.leaves) > maxLeaves {
-			n.Fault(fmt.Sprintf("the file has more than %d different conditions", maxLeaves))
-			return
+		if !c.full(n) {
+			*dst = cut
 		}
-		*dst = cut
 	}
+}
+
+// full reports, as a fault of the condition being read, that the file has more
+// of them than fit; no further one is compiled.
+func (c *compiler) full(n strict.Node) bool {
+	if len(c.leaves) <= maxLeaves {
+		return false
+	}
+	n.Fault(fmt.Sprintf("the file has more than %d different conditions", maxLeaves))
+	return true
 }
 
 // operatorOf are what conditions are taken apart at.

@@ -208,8 +208,8 @@ func (e *engine) recall(d *bridge.Demand, v *view) (*bridge.Terms, bool) {
 	if !ok {
 		return nil, false
 	}
-	t := p.terms[c.slot(e.says(d))]
-	return t, t != nil
+	t, ok := p.terms[c.slot(e.says(d))]
+	return t, ok
 }
 
 // learn fills every memory a demand needs, under the lock.
@@ -235,10 +235,12 @@ func (e *engine) learn(d *bridge.Demand, v *view) *bridge.Terms {
 		remember(e.most, e.choices, all, c)
 	}
 	slot := c.slot(e.says(d))
-	if p.terms[slot] == nil {
-		p.terms[slot] = e.share(p, slot)
+	t, ok := p.terms[slot]
+	if !ok {
+		t = e.share(p, slot)
+		p.terms[slot] = t
 	}
-	return p.terms[slot]
+	return t
 }
 
 // remember adds to a memory that holds at most so many, emptying a full one.

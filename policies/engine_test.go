@@ -236,3 +236,28 @@ func TestCostLimit(t *testing.T) {
 		t.Errorf("a comment of a megabyte: burst %t, why %s", got.Burst, got.Why)
 	}
 }
+
+// TestManyConditions fills all groups of leaves, and then one more.
+func TestManyConditions(t *testing.T) {
+	conditions := make([]string, maxLeaves)
+	for i := range conditions {
+		conditions[i] = fmt.Sprintf("job.nodes == %d", i+1)
+	}
+	policy := policyWith(t, conditions).Policy()
+	for _, nodes := range []int{1, 64, 65, maxLeaves} {
+		d := &bridge.Demand{Account: "hep", Nodes: nodes}
+		if got, want := policy.Terms(d, nil).Rule, fmt.Sprintf("r%d", nodes-1); got != want {
+			t.Errorf("%d nodes: rule %s, want %s", nodes, got, want)
+		}
+	}
+	var refused refusal
+	policyWith(&refused, append(conditions, "job.nodes == 0"))
+	if !strings.Contains(string(refused), "more than 256 different conditions") {
+		t.Errorf("one condition too many: %q", refused)
+	}
+}
+
+// refusal takes the place of a test that is meant to fail.
+type refusal string
+
+func (r *refusal) Fatal(args ...any) { *r = refusal(fmt.Sprint(args...)) }

@@ -101,8 +101,8 @@ type payer struct {
 	account bridge.Account
 	mapped  bool
 	funded  bool
-	stays   bool // opted out by account or user
-	terms   []*bridge.Terms
+	stays   bool                  // opted out by account or user
+	terms   map[int]*bridge.Terms // few of the slots there could be
 }
 
 // payerKey is what decides who pays; what does not matter is empty.
@@ -136,7 +136,7 @@ func (e *engine) payerKey(d *bridge.Demand) payerKey {
 
 func (e *engine) newPayer(d *bridge.Demand) *payer {
 	f := e.file
-	p := &payer{terms: make([]*bridge.Terms, (len(f.rules)+1)<<3)}
+	p := &payer{terms: map[int]*bridge.Terms{}}
 	p.account, p.mapped = f.AccountOf(d)
 	p.funded = f.funded(p.account, d.User)
 	p.stays = matchAny(f.optOut.accounts, d.Account, false) || matchAny(f.optOut.users, d.User, false)
