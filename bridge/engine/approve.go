@@ -78,7 +78,8 @@ func (c *cycle) wanted(r *bridge.Rental) bool {
 	if len(r.Jobs) == 0 || !fresh || q.ObservedAt.Before(r.Created.Add(-time.Second)) {
 		return true
 	}
-	waits := slices.ContainsFunc(q.Demands, func(d bridge.Demand) bool { return promised(r, d.Job) })
+	q.look(r.Jobs)
+	waits := slices.ContainsFunc(r.Jobs, func(j bridge.JobID) bool { return len(q.waiting(j)) > 0 })
 	runs := slices.ContainsFunc(q.Runs, func(run bridge.Run) bool { return promised(r, run.Job) })
 	return waits || runs
 }

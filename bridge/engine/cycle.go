@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ type cycle struct {
 	lists   map[string]bridge.Listing // that arrived since the last cycle, by cloud
 	looks   map[bridge.RentalID]look  // at single creates
 	offers  []bridge.Offer
-	queues  map[string]*bridge.Queue // newest known, by cluster
+	queues  map[string]*sight // newest known, by cluster
 	live    map[bridge.RentalID]bridge.Rental
 	marks   bridge.Marks
 	budgets []bridge.Balance
@@ -46,19 +45,19 @@ type memory struct {
 	last     time.Time // of the cycle before
 	started  bool      // the store's highest time has been compared
 	live     map[bridge.RentalID]bridge.Rental
-	queues   map[string]*bridge.Queue
+	queues   map[string]*sight
 	offers   map[string][]bridge.Offer
 	listed   map[string]time.Time // when the last list of a cloud was asked for
 	priced   map[string]time.Time
 	readTook time.Duration // by the slowest scheduler at its last read
 
-	unsent     map[bridge.RentalID]bool      // reserved by this process and never sent
-	doubt      map[bridge.RentalID]bool      // a create may have had an effect we were not told
-	sentAt     map[bridge.RentalID]time.Time // last create call
-	pause      map[string]pause              // calls that failed, by key
-	routed     map[bridge.RentalID]map[bridge.JobID]bool
-	drained    map[string]bool              // node: drained and signalled after a notice
-	members    map[bridge.RentalID][]string // nodes last written into the overlay
+	unsent     map[bridge.RentalID]bool                       // reserved by this process and never sent
+	doubt      map[bridge.RentalID]bool                       // a create may have had an effect we were not told
+	sentAt     map[bridge.RentalID]time.Time                  // last create call
+	pause      map[string]pause                               // calls that failed, by key
+	routed     map[bridge.RentalID]map[bridge.JobID]time.Time // when last written
+	drained    map[string]bool                                // node: drained and signalled after a notice
+	members    map[bridge.RentalID][]string                   // nodes last written into the overlay
 	memberAt   map[bridge.RentalID]time.Time
 	postponed  map[bridge.RentalID]time.Time // the end its cloud was last told
 	posted     map[bridge.RentalID]time.Time
@@ -82,10 +81,10 @@ type pause struct {
 
 func newMemory() *memory {
 	return &memory{
-		live: map[bridge.RentalID]bridge.Rental{}, queues: map[string]*bridge.Queue{},
+		live: map[bridge.RentalID]bridge.Rental{}, queues: map[string]*sight{},
 		offers: map[string][]bridge.Offer{}, listed: map[string]time.Time{}, priced: map[string]time.Time{},
 		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
-		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]bool{}, drained: map[string]bool{},
+		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, limits: map[string]time.Duration{},
 		demands: map[string]bridge.Demand{}, requeued: map[bridge.JobID]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
 		health: map[string]string{},
@@ -121,12 +120,12 @@ func copyRental(r bridge.Rental) bridge.Rental {
 }
 
 // queue returns the newest view of a cluster and whether it may be acted on.
-func (c *cycle) queue(cluster string) (*bridge.Queue, bool) {
+func (c *cycle) queue(cluster string) (*sight, bool) {
 	q := c.queues[cluster]
 	if q == nil {
-		return &bridge.Queue{Cluster: cluster}, false
+		return newSight(bridge.Queue{Cluster: cluster}), false
 	}
-	return q, !c.snap.Stale(q)
+	return q, !c.snap.Stale(&q.Queue)
 }
 
 // save stores the next version of a rental and makes it the cycle's. A
@@ -257,18 +256,6 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// runsOn returns the jobs that hold any of the nodes, in the order of their ids.
-func runsOn(q *bridge.Queue, nodes []string) []bridge.Run {
-	var out []bridge.Run
-	for _, r := range q.Runs {
-		if slices.ContainsFunc(r.Nodes, func(n string) bool { return slices.Contains(nodes, n) }) {
-			out = append(out, r)
-		}
-	}
-	slices.SortFunc(out, func(a, b bridge.Run) int { return cmp.Compare(a.Job, b.Job) })
-	return out
 }
 
 // nodesOf returns the node names of the machines in the given states.

@@ -22,7 +22,7 @@ func (e *Engine) decide(_ context.Context, c *cycle) error {
 func (e *Engine) foresee(c *cycle) {
 	for i := range c.snap.Queues {
 		q := &c.snap.Queues[i]
-		doomed := e.doomed(c, q)
+		doomed := e.doomed(c, c.queues[q.Cluster])
 		if len(doomed) == 0 {
 			continue
 		}
@@ -46,7 +46,7 @@ func (e *Engine) foresee(c *cycle) {
 
 // doomed are the restartable jobs on noticed machines of one cluster, as
 // demands, unless one of them waits again already.
-func (e *Engine) doomed(c *cycle, q *bridge.Queue) []bridge.Demand {
+func (e *Engine) doomed(c *cycle, q *sight) []bridge.Demand {
 	var out []bridge.Demand
 	for _, id := range slices.Sorted(maps.Keys(c.live)) {
 		r := c.live[id]
@@ -54,9 +54,8 @@ func (e *Engine) doomed(c *cycle, q *bridge.Queue) []bridge.Demand {
 		if r.Cluster != q.Cluster || len(noticed) == 0 {
 			continue
 		}
-		for _, run := range runsOn(q, noticed) {
-			again := slices.ContainsFunc(q.Demands, func(d bridge.Demand) bool { return d.Job == run.Job })
-			if run.Restartable && !again {
+		for _, run := range q.on(noticed...) {
+			if run.Restartable && len(q.waiting(run.Job)) == 0 {
 				out = append(out, e.demandOf(&r, &run))
 			}
 		}
@@ -66,7 +65,7 @@ func (e *Engine) doomed(c *cycle, q *bridge.Queue) []bridge.Demand {
 
 // demandOf is a running job as it was, or would be, queued.
 func (e *Engine) demandOf(r *bridge.Rental, run *bridge.Run) bridge.Demand {
-	d, ok := e.memory.demands[jobKey(r.Cluster, run.Job)]
+	d, ok := e.memory.demands[jobKey(r.Cluster, baseOf(run.Job))]
 	if !ok {
 		d = bridge.Demand{
 			Cluster: r.Cluster, User: run.User, Account: run.Account, Partition: r.Origin, Comment: run.Comment,
@@ -81,19 +80,20 @@ func (e *Engine) demandOf(r *bridge.Rental, run *bridge.Run) bridge.Demand {
 // asked about them in the same words when they run.
 func (e *Engine) queued(c *cycle) {
 	wanted := map[string]bool{}
+	jobs := map[string][]bridge.JobID{}
 	for _, r := range c.live {
 		for _, j := range slices.Concat(r.Jobs, r.Running) {
-			wanted[jobKey(r.Cluster, j)] = true
+			wanted[jobKey(r.Cluster, baseOf(j))] = true
+			jobs[r.Cluster] = append(jobs[r.Cluster], j)
 		}
 	}
 	maps.DeleteFunc(e.memory.demands, func(key string, _ bridge.Demand) bool { return !wanted[key] })
-	if len(wanted) == 0 {
-		return
-	}
-	for _, q := range c.queues {
-		for i := range q.Demands {
-			if key := jobKey(q.Cluster, q.Demands[i].Job); wanted[key] {
-				e.memory.demands[key] = q.Demands[i]
+	for cluster, js := range jobs {
+		q, _ := c.queue(cluster)
+		q.look(js)
+		for _, j := range js {
+			for _, d := range q.waiting(j) {
+				e.memory.demands[jobKey(cluster, baseOf(j))] = *d
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -26,7 +27,7 @@ func (e *Engine) join(ctx context.Context, c *cycle) error {
 }
 
 // register takes one rental's machines through registration and admission.
-func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *bridge.Queue) error {
+func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *sight) error {
 	var news []bridge.News
 	wrong := ""
 	for i := range r.Machines {
@@ -34,7 +35,7 @@ func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *br
 		if m.State != bridge.MachineCreated {
 			continue
 		}
-		n := nodeOf(q, m.Node)
+		n := q.nodes[m.Node]
 		if n == nil {
 			continue
 		}
@@ -64,15 +65,6 @@ func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *br
 		return err
 	}
 	return e.admit(ctx, c, r, q)
-}
-
-func nodeOf(q *bridge.Queue, name string) *bridge.Node {
-	for i := range q.Nodes {
-		if q.Nodes[i].Name == name {
-			return &q.Nodes[i]
-		}
-	}
-	return nil
 }
 
 // lacking says what a registered node has less of than declared.
@@ -131,14 +123,21 @@ func (e *Engine) late(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	return errors.Join(e.save(ctx, c, r, n), e.poolDown(ctx, c, r.Pool, bridge.CloudUnknown, errors.New(n.Text)), e.fail(ctx, c))
 }
 
-// whole returns the joined nodes that make up whole gangs.
+// whole returns the registered nodes that make up whole gangs. A noticed one
+// stays a member until it is dismissed.
 func whole(r *bridge.Rental) []string {
-	joined := nodesOf(r, bridge.MachineJoined)
-	return joined[:len(joined)/r.Gang*r.Gang]
+	var in []string
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		if m.State == bridge.MachineJoined || m.State == bridge.MachineNoticed && !m.Joined.IsZero() {
+			in = append(in, m.Node)
+		}
+	}
+	return in[:len(in)/max(r.Gang, 1)*max(r.Gang, 1)]
 }
 
 // admit lets the joined gangs in, in one call, and then their jobs.
-func (e *Engine) admit(ctx context.Context, c *cycle, r *bridge.Rental, q *bridge.Queue) error {
+func (e *Engine) admit(ctx context.Context, c *cycle, r *bridge.Rental, q *sight) error {
 	nodes := whole(r)
 	if len(nodes) == 0 || r.State == bridge.StateAdmitted && e.memberOf(r, q, nodes) {
 		return nil
@@ -163,7 +162,7 @@ func (e *Engine) admit(ctx context.Context, c *cycle, r *bridge.Rental, q *bridg
 // memberOf reports whether the overlay holds exactly the nodes. A restarted
 // scheduler forgets them; what was just written is believed until the queue is
 // younger.
-func (e *Engine) memberOf(r *bridge.Rental, q *bridge.Queue, nodes []string) bool {
+func (e *Engine) memberOf(r *bridge.Rental, q *sight, nodes []string) bool {
 	has := slices.Sorted(slices.Values(q.Overlays[bridge.PartitionName(r.ID)]))
 	want := slices.Sorted(slices.Values(nodes))
 	if slices.Equal(has, want) {
@@ -172,18 +171,25 @@ func (e *Engine) memberOf(r *bridge.Rental, q *bridge.Queue, nodes []string) boo
 	return slices.Equal(e.memory.members[r.ID], nodes) && q.ObservedAt.Before(e.memory.memberAt[r.ID])
 }
 
-// letIn routes the rental's waiting jobs to it. It looks at what each job's
-// partitions are, so it repeats nothing and repairs what was lost.
-func (e *Engine) letIn(ctx context.Context, c *cycle, r *bridge.Rental, q *bridge.Queue) error {
+// letIn routes the rental's waiting jobs to it. It looks at what each job may
+// use already, so it repeats nothing and repairs what was lost.
+func (e *Engine) letIn(ctx context.Context, c *cycle, r *bridge.Rental, q *sight) error {
 	var errs []error
-	for i := range q.Demands {
-		d := &q.Demands[i]
-		if slices.Contains(r.Jobs, d.Job) && !inOverlay(d, r.ID) && !e.memory.routed[r.ID][d.Job] {
-			errs = append(errs, e.routeJob(ctx, c, r, d.Job))
+	q.look(r.Jobs)
+	for _, job := range r.Jobs {
+		for _, d := range q.waiting(job) {
+			last := e.memory.routed[r.ID][d.Job]
+			if !inOverlay(d, r.ID) && c.now.Sub(last) >= routeAgain && !q.ObservedAt.Before(last) {
+				errs = append(errs, e.routeJob(ctx, c, r, d.Job))
+			}
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// routeAgain is how long a route that does not show is given before it is
+// written again.
+const routeAgain = 30 * time.Second
 
 func (e *Engine) routeJob(ctx context.Context, c *cycle, r *bridge.Rental, job bridge.JobID) error {
 	err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Route(ctx, r, job) })
@@ -193,10 +199,14 @@ func (e *Engine) routeJob(ctx context.Context, c *cycle, r *bridge.Rental, job b
 	if err != nil {
 		return fmt.Errorf("route job %s to rental %s: %w", job, r.ID, err)
 	}
+	first := e.memory.routed[r.ID][job].IsZero()
 	if e.memory.routed[r.ID] == nil {
-		e.memory.routed[r.ID] = map[bridge.JobID]bool{}
+		e.memory.routed[r.ID] = map[bridge.JobID]time.Time{}
 	}
-	e.memory.routed[r.ID][job] = true
+	e.memory.routed[r.ID][job] = c.now
+	if !first {
+		return nil
+	}
 	n := c.tell(bridge.NewsRouted, r)
 	n.Job = job
 	return e.store.Tell(ctx, n)

@@ -29,6 +29,7 @@ func (e *Engine) observe(ctx context.Context, c *cycle) error {
 	errs := []error{e.takeLists(c)}
 	errs = append(errs, e.readStore(ctx, c)) // I1: after the lists
 	errs = append(errs, e.takeQueues(c), e.takeLooks(c))
+	e.queued(c)
 	e.snapshot(c)
 	return errors.Join(errs...)
 }
@@ -136,7 +137,7 @@ func (e *Engine) takeQueues(c *cycle) error {
 			delete(e.memory.health, key)
 			e.memory.readTook = r.took
 			q.Cluster = name
-			e.memory.queues[name] = &q
+			e.memory.queues[name] = newSight(q)
 		}
 		if q := e.memory.queues[name]; q != nil {
 			c.queues[name] = q
@@ -162,10 +163,10 @@ func (e *Engine) list(ctx context.Context, cloud Cloud, at time.Time) (bridge.Li
 	seen := map[string]bool{}
 	for _, cluster := range slices.Sorted(maps.Keys(e.o.Clusters)) {
 		l, err := cloud.List(ctx, e.store.StoreID(), cluster)
-		if err != nil {
+		if err != nil && len(l.Instances) == 0 {
 			return bridge.Listing{}, err
 		}
-		all.Complete = all.Complete && l.Complete
+		all.Complete = all.Complete && l.Complete && err == nil
 		for _, in := range l.Instances {
 			if !seen[in.ID] {
 				seen[in.ID] = true
@@ -185,7 +186,7 @@ func (e *Engine) snapshot(c *cycle) {
 		Frozen:      c.marks.Frozen, Protected: c.marks.Protected != "",
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
-		c.snap.Queues = append(c.snap.Queues, *c.queues[name])
+		c.snap.Queues = append(c.snap.Queues, c.queues[name].Queue)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.live)) {
 		c.snap.Rentals = append(c.snap.Rentals, copyRental(c.live[id]))

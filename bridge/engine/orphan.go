@@ -137,7 +137,7 @@ func (e *Engine) orphan(ctx context.Context, c *cycle, cloud string, in *bridge.
 	if !fresh {
 		return nil
 	}
-	if r, whole := e.rebuild(c, cloud, in); whole && len(runsOn(q, nodesOf(&r, bridge.MachineJoined))) > 0 {
+	if r, whole := e.rebuild(c, cloud, in); whole && len(q.on(nodesOf(&r, bridge.MachineJoined)...)) > 0 {
 		return e.adopt(ctx, c, r)
 	}
 	key := "terminate/" + cloud + "/" + in.ID

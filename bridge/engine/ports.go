@@ -90,10 +90,10 @@ type Cloud interface {
 	Terminate(ctx context.Context, ids []string) error
 }
 
-// Postponer is a cloud that ends machines by itself, and can be told a later
+// Extender is a cloud that ends machines by itself, and can be told a later
 // end: tag and timer move together. Safe to repeat.
-type Postponer interface {
-	Postpone(ctx context.Context, ids []string, until time.Time) error
+type Extender interface {
+	Extend(ctx context.Context, ids []string, expires time.Time) error
 }
 
 // Teller is a cloud that tells of notices and changes without being asked.

@@ -69,7 +69,7 @@ func (e *Engine) extend(ctx context.Context, c *cycle, r *bridge.Rental, run *br
 // postpone tells a cloud that ends machines by itself of their new end, until
 // it has heard.
 func (e *Engine) postpone(c *cycle, r *bridge.Rental) error {
-	cloud, ok := e.clouds[r.Pool.Cloud].(Postponer)
+	cloud, ok := e.clouds[r.Pool.Cloud].(Extender)
 	if !ok || r.Expires.Equal(r.Launch.Expires) || r.Launch.Token == "" || e.memory.postponed[r.ID].Equal(r.Expires) {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (e *Engine) postpone(c *cycle, r *bridge.Rental) error {
 	}
 	until := r.Expires
 	e.calls.start(key, r.Pool.Cloud, e.limits.Call, false, func(ctx context.Context) (any, error) {
-		return until, cloud.Postpone(ctx, ids, until)
+		return until, cloud.Extend(ctx, ids, until)
 	})
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 // that is unknown is neither: the same call with the same token is made again,
 // or its machines are found in a list, until the time limit.
 func (e *Engine) provision(ctx context.Context, c *cycle) error {
-	e.queued(c)
 	var errs []error
 	for _, r := range c.rentals(bridge.StateLaunching, bridge.StateJoining, bridge.StateReleasing) {
 		errs = append(errs, e.launch(ctx, c, &r))
@@ -106,6 +105,9 @@ func (e *Engine) create(ctx context.Context, c *cycle, r *bridge.Rental) error {
 			c.dark = true
 			return fmt.Errorf("tell of create for %s: %w", r.ID, err)
 		}
+	}
+	if e.memory.sentAt[r.ID].IsZero() {
+		e.gauges.sent.Observe(max(e.o.Clock().Sub(r.Since), 0).Seconds())
 	}
 	delete(e.memory.unsent, r.ID)
 	e.memory.sentAt[r.ID] = c.now

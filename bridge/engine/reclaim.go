@@ -32,7 +32,7 @@ func (e *Engine) reclaim(ctx context.Context, c *cycle) error {
 // vacate frees noticed machines.
 func (e *Engine) vacate(ctx context.Context, c *cycle, r *bridge.Rental, noticed []string) error {
 	q, fresh := c.queue(r.Cluster)
-	runs := runsOn(q, noticed)
+	runs := q.on(noticed...)
 	nodes := noticed
 	if r.Gang > 1 { // one machine lost is the gang lost
 		nodes = nodesOf(r, bridge.MachineNoticed, bridge.MachineJoined)
@@ -101,7 +101,7 @@ func noticedAt(r *bridge.Rental) time.Time {
 
 // deadline is when a job on noticed machines is requeued: after its window
 // for the checkpoint, and in any case Reserve before the first is taken.
-func (e *Engine) deadline(r *bridge.Rental, run *bridge.Run, q *bridge.Queue) time.Time {
+func (e *Engine) deadline(r *bridge.Rental, run *bridge.Run, q *sight) time.Time {
 	t := e.terms(r, run)
 	var at time.Time
 	for i := range r.Machines {
@@ -243,7 +243,7 @@ func (e *Engine) bury(ctx context.Context, c *cycle, r *bridge.Rental) error {
 		return e.breakIfShort(ctx, c, r)
 	}
 	var errs []error
-	for _, run := range runsOn(q, dead) {
+	for _, run := range q.on(dead...) {
 		if _, under := c.marks.Requeued[r.Cluster][run.Job]; !under && run.Restartable {
 			errs = append(errs, e.countReclaim(ctx, c, r, run.Job))
 			n := c.tell(bridge.NewsRequeued, r)
@@ -251,7 +251,7 @@ func (e *Engine) bury(ctx context.Context, c *cycle, r *bridge.Rental) error {
 			errs = append(errs, e.drop(ctx, c, r, run.Job, n))
 		}
 	}
-	if len(runsOn(q, dead)) > 0 || !e.memory.buried[dead[0]] {
+	if len(q.on(dead...)) > 0 || !e.memory.buried[dead[0]] {
 		err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error {
 			return s.Down(ctx, dead, "spillway: machine gone")
 		})

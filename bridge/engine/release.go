@@ -73,7 +73,7 @@ func (e *Engine) shrink(ctx context.Context, c *cycle, r *bridge.Rental, ret *br
 	}
 	var nodes []string
 	for i := range r.Machines {
-		if m := &r.Machines[i]; m.State == bridge.MachineJoined && slices.Contains(ret.Machines, m.Ordinal) && len(runsOn(q, []string{m.Node})) == 0 {
+		if m := &r.Machines[i]; m.State == bridge.MachineJoined && slices.Contains(ret.Machines, m.Ordinal) && len(q.on(m.Node)) == 0 {
 			nodes = append(nodes, m.Node)
 		}
 	}
@@ -127,10 +127,10 @@ func (e *Engine) empty(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	var errs []error
 	nodes := nodesOf(r, bridge.MachineCreated, bridge.MachineJoined, bridge.MachineNoticed)
 	errs = append(errs, e.unroute(ctx, r, q))
-	known := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return nodeOf(q, n) == nil })
+	known := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return q.nodes[n] == nil })
 	err := e.clear(ctx, r, known)
 	switch {
-	case errors.Is(err, bridge.ErrBusy), err == nil && len(runsOn(q, nodes)) > 0:
+	case errors.Is(err, bridge.ErrBusy), err == nil && len(q.on(nodes...)) > 0:
 		return errors.Join(errs...) // its jobs end first (I16)
 	case err != nil:
 		return errors.Join(append(errs, err)...)
@@ -142,7 +142,7 @@ func (e *Engine) empty(ctx context.Context, c *cycle, r *bridge.Rental) error {
 }
 
 // unroute takes the rental's overlay off the jobs that still wait with it.
-func (e *Engine) unroute(ctx context.Context, r *bridge.Rental, q *bridge.Queue) error {
+func (e *Engine) unroute(ctx context.Context, r *bridge.Rental, q *sight) error {
 	var errs []error
 	for i := range q.Demands {
 		d := &q.Demands[i]
@@ -172,7 +172,7 @@ func (e *Engine) expire(ctx context.Context, c *cycle, r *bridge.Rental) error {
 func (e *Engine) expel(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	q, _ := c.queue(r.Cluster)
 	var errs []error
-	for _, run := range runsOn(q, nodesOf(r, bridge.MachineJoined, bridge.MachineNoticed)) {
+	for _, run := range q.on(nodesOf(r, bridge.MachineJoined, bridge.MachineNoticed)...) {
 		if run.Restartable {
 			errs = append(errs, e.requeue(ctx, c, r, &run, r.Why))
 		}

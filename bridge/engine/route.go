@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -44,14 +43,4 @@ func (e *Engine) route(ctx context.Context, c *cycle) error {
 // inOverlay reports whether a job may use a rental's overlay already.
 func inOverlay(d *bridge.Demand, id bridge.RentalID) bool {
 	return slices.Contains(d.Overlays, bridge.PartitionName(id))
-}
-
-// promised reports whether a rental was made for, or routed to, a job or the
-// array it is a task of.
-func promised(r *bridge.Rental, job bridge.JobID) bool {
-	base, _, _ := strings.Cut(string(job), "_")
-	return slices.ContainsFunc(r.Jobs, func(j bridge.JobID) bool {
-		b, _, _ := strings.Cut(string(j), "_")
-		return j == job || b == base
-	})
 }

@@ -232,7 +232,7 @@ func (e *Engine) ghosts(ctx context.Context, c *cycle) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
 		q := c.queues[name]
-		if c.dark || c.snap.Stale(q) || c.marks.Protected != "" {
+		if c.dark || c.snap.Stale(&q.Queue) || c.marks.Protected != "" {
 			continue
 		}
 		known := map[string]bool{}
@@ -245,7 +245,7 @@ func (e *Engine) ghosts(ctx context.Context, c *cycle) error {
 		for i := range q.Nodes {
 			n := &q.Nodes[i]
 			id, ok := rentalOfNode(n.Name)
-			if !ok || known[n.Name] || !n.Dynamic || n.Responding || len(runsOn(q, []string{n.Name})) > 0 {
+			if !ok || known[n.Name] || !n.Dynamic || n.Responding || len(q.on(n.Name)) > 0 {
 				continue
 			}
 			seen[n.Name] = true

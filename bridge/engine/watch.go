@@ -19,7 +19,7 @@ func (e *Engine) watch(ctx context.Context, c *cycle) error {
 		if !fresh {
 			continue
 		}
-		runs := runsOn(q, nodesOf(&r, bridge.MachineJoined, bridge.MachineNoticed))
+		runs := q.on(nodesOf(&r, bridge.MachineJoined, bridge.MachineNoticed)...)
 		errs = append(errs, e.follow(ctx, c, &r, runs), e.foreign(ctx, c, &r, runs))
 		if r.State == bridge.StateAdmitted {
 			errs = append(errs, e.letIn(ctx, c, &r, q), e.prolong(ctx, c, &r, runs), e.postpone(c, &r))
