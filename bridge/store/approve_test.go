@@ -183,6 +183,14 @@ func TestManyAnswersAtOnce(t *testing.T) {
 	checked(t, s)
 }
 
+func TestNothingIsHeldWithoutABudget(t *testing.T) {
+	s := open(t, t.TempDir(), newHands(noon))
+	if _, err := s.Reserve(t.Context(), newRental(t, s, bridge.StateLaunching, 10), nil); !errors.Is(err, bridge.ErrOverBudget) {
+		t.Errorf("got %v, want %v", err, bridge.ErrOverBudget)
+	}
+	checked(t, s)
+}
+
 // Forty rentals ask for the last money at once; the limit is never exceeded.
 func TestManyReservationsAtOnce(t *testing.T) {
 	s := open(t, t.TempDir(), newHands(noon))

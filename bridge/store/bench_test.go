@@ -80,7 +80,7 @@ func BenchmarkBalances(b *testing.B) {
 	s := open(b, b.TempDir(), clock)
 	r := scripted(1, "")
 	r.Hold = usd(1e6)
-	r, err := s.Reserve(b.Context(), r, nil)
+	r, err := s.Reserve(b.Context(), r, []bridge.Budget{budget("org", 1e9, true)})
 	for q := 0; err == nil && q < 31*96-1; q++ {
 		clock.add(15 * time.Minute)
 		r.Cost = usd(float64(q + 1))
@@ -108,7 +108,7 @@ func BenchmarkCheckLedger(b *testing.B) {
 	s := open(b, b.TempDir(), newHands(noon))
 	r := scripted(1, "")
 	r.Hold = usd(1e6)
-	r, err := s.Reserve(b.Context(), r, nil)
+	r, err := s.Reserve(b.Context(), r, []bridge.Budget{budget("org", 1e9, true)})
 	for n := 1; err == nil && n < 10_000; n++ {
 		r.Cost = usd(float64(n))
 		r, err = s.Post(b.Context(), r)

@@ -11,15 +11,15 @@ import (
 // Reserve stores a new rental with its hold and its create intent, if every
 // budget of its account and of the accounts above has room for the whole hold.
 // Otherwise *OverBudget, and nothing is stored. An account that none of the
-// budgets covers has no room. Without any budgets none is asked: that is for
-// machines that cost money already, such as an adopted one.
+// budgets covers has no room. A rental whose Why is bridge.ReasonOrphan is a
+// machine that costs money already: no budget is asked, and its hold says so.
 func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
 	return s.change(ctx, "reserve", r, news, func(w *writing, next *bridge.Rental) error {
 		if next.State != bridge.StateLaunching || !next.Cost.IsZero() {
 			return fmt.Errorf("new, %s: %w", next.State, ErrState)
 		}
-		memo := "no budget was asked"
-		if len(budgets) > 0 {
+		memo := "adopted: no budget was asked"
+		if next.Why != bridge.ReasonOrphan {
 			memo = ""
 			short, err := w.short(ctx, next.Account, next.Hold, budgets)
 			if err != nil {

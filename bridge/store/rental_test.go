@@ -308,7 +308,7 @@ func TestIdsAreNeverGivenTwice(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newHands(noon))
 	adopted := newRental(t, s, bridge.StateLaunching, 10)
-	adopted.ID = bridge.NewRentalID(3) // came back with its machine's tags
+	adopted.ID, adopted.Why = bridge.NewRentalID(3), bridge.ReasonOrphan // came back with its machine's tags
 	must[bridge.Rental](t)(s.Reserve(t.Context(), adopted, nil))
 	seen := map[bridge.RentalID]bool{bridge.NewRentalID(1): true, adopted.ID: true}
 	for range 3 {
