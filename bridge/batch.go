@@ -8,6 +8,7 @@ import (
 // opening is a demand that may be bought for, with what is still unserved.
 type opening struct {
 	*entry
+	cluster string
 	verdict int
 	left    int // gangs
 	asked   int // gangs put to a person
@@ -113,6 +114,7 @@ func (l *look) openFor(o *opening) {
 // machines within budget, then asks for them, and else says what was missing.
 func (l *look) serve(o *opening) {
 	b, v := l.batches.at(o.batch), &l.verdicts[o.verdict]
+	o.sign(v)
 	all := o.left
 	for o.left > 0 && (l.fill(b, o, v) || l.add(b, o, v)) {
 	}

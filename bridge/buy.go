@@ -49,13 +49,13 @@ func (d *draft) hold(machines int) (Money, error) {
 // affords checks the machine limit and the budgets for a draft that grows.
 func (l *look) affords(d *draft, t *Terms, more int, hold Money, v *Verdict) bool {
 	p := d.payer
-	used := l.live[p.project]
+	used := p.project.live
 	if d.order.Ask != "" {
-		used += l.asked[p.project]
+		used += p.project.asked
 	}
 	if used+more > t.Most {
 		l.refuse(d, ReasonMost, hold, v)
-		v.Detail = fmt.Sprintf("%s has %d of at most %d machines", p.project, used, t.Most)
+		v.Detail = fmt.Sprintf("%s has %d of at most %d machines", p.project.name, used, t.Most)
 		return false
 	}
 	need := hold.Micro - d.order.Hold.Micro // the rest is taken or asked already
@@ -71,7 +71,7 @@ func (l *look) affords(d *draft, t *Terms, more int, hold Money, v *Verdict) boo
 	l.refuse(d, ReasonNoBudget, hold, v)
 	v.Limit, v.Left = short.account, short.money()
 	if d.order.Ask != "" && short.asked > 0 {
-		v.Detail = fmt.Sprintf("%s of it are asked for already", Money{short.asked, short.currency})
+		v.Detail = short.askedText()
 	}
 	return false
 }
@@ -87,11 +87,11 @@ func (l *look) commit(d *draft, more int, hold Money) {
 	extra := hold.Micro - d.order.Hold.Micro
 	if d.order.Ask == "" {
 		d.payer.spend(extra)
-		l.live[d.payer.project] += more
+		d.payer.project.live += more
 		l.catalog.use(d.offer, more)
 	} else {
 		d.payer.ask(extra)
-		l.asked[d.payer.project] += more
+		d.payer.project.asked += more
 	}
 	d.order.Count += more
 	d.order.Hold = hold
@@ -111,6 +111,9 @@ func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
 	want := int(b.left)
 	if b.broke && !o.terms.Ask {
 		want = 1 // to say what the smallest would cost
+	}
+	if want == 1 && l.tooPoor(b, o, v) {
+		return false
 	}
 	p, ok := l.choose(b, o.terms, want)
 	if !ok {
@@ -134,6 +137,28 @@ func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
 		*b.stuck = *v
 	}
 	return false
+}
+
+// tooPoor is the short way to the most frequent answer of a long queue: the
+// cheapest machine for one gang is over budget, and nobody is to be asked. It
+// says what start would say.
+func (l *look) tooPoor(b *batch, o *opening, v *Verdict) bool {
+	t := o.terms
+	if t.Ask || t.AskAbove.Micro > 0 {
+		return false
+	}
+	p, ok := l.choose(b, t, 1)
+	if !ok || o.payer.project.live+b.least(t) > t.Most {
+		return false
+	}
+	short := o.payer.short(p.hold)
+	if short == nil {
+		return false
+	}
+	b.broke = true
+	v.Kind, v.Why, v.Pool, v.Cost = Wait, ReasonNoBudget, &l.catalog.pools[p.offer], Money{p.hold, short.currency}
+	v.Limit, v.Left, v.Detail = short.account, short.money(), ""
+	return true
 }
 
 // repeat gives a demand the verdict that stops its batch, with what is left of
@@ -247,7 +272,7 @@ func (l *look) draft(b *batch, o *opening, p pick) draft {
 // complete fills in the rest of an order that is made.
 func (l *look) complete(d *draft, o *opening) {
 	r, t := &d.order, o.terms
-	r.Cluster, r.Account, r.Requester = l.verdicts[o.verdict].Cluster, o.payer.full, o.demand.User
+	r.Cluster, r.Account, r.Requester = o.cluster, o.payer.full, o.demand.User
 	r.Class, r.Origin = t.Class, o.demand.Partition
 	r.Offer = *l.catalog.offers[d.offer]
 	r.Idle, r.AskFor = t.Idle, t.AskFor

@@ -11,7 +11,8 @@ type pick struct {
 	offer int // in the catalog
 	most  int // machines that stock and the ceiling of one rental allow
 	cost  int64
-	gangs int // that cost is for
+	gangs int   // that cost is for
+	hold  int64 // worst case of the machines for one gang, in a choice for one
 }
 
 // choose finds the cheapest way to run gangs of a batch: the first market of
@@ -28,7 +29,9 @@ func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
 	}
 	if q.view != b.view || q.version != l.catalog.version || q.sold != sold || q.limit != b.limit {
 		*q = quick{version: l.catalog.version, sold: sold, view: b.view, limit: b.limit}
-		q.pick, q.ok = l.search(b, t, 1)
+		if q.pick, q.ok = l.search(b, t, 1); q.ok {
+			q.pick.hold, q.ok = l.worst(b, t, q.pick.offer)
+		}
 	}
 	if !q.ok {
 		return pick{}, false
@@ -36,6 +39,13 @@ func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
 	p := q.pick
 	p.most = min(p.most, l.catalog.has(p.offer))
 	return p, true
+}
+
+// worst is what the first machines of an order on an offer are held for.
+func (l *look) worst(b *batch, t *Terms, i int) (int64, bool) {
+	o := l.catalog.offers[i]
+	m, err := ceiling(o, t).Cost(billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum), b.least(t), RoundUp)
+	return m.Micro, err == nil
 }
 
 func (l *look) search(b *batch, t *Terms, gangs int) (pick, bool) {

@@ -30,7 +30,7 @@ type Decider struct {
 func NewDecider(p Policy) *Decider {
 	return &Decider{
 		policy: p, names: nameTable{}, last: map[string]*remembered{},
-		payers: payerTable{byUser: map[payerKey]int32{}, projects: nameTable{}},
+		payers: payerTable{byUser: map[payerKey]int32{}, names: nameTable{}},
 	}
 }
 
@@ -77,11 +77,10 @@ type look struct {
 	queues  []*Queue
 	rented  map[string]map[string]bool // node names of rentals, by cluster
 	answers map[JobID][]*Answer
-	live    map[Account]int // machines of each project
-	asked   map[Account]int // machines of each project in open questions and this plan's
 
 	open     []opening
 	verdicts []Verdict
+	judged   int // verdicts given or opened so far
 	routes   []Route
 	orders   []Order
 	drafts   []*draft
@@ -94,7 +93,7 @@ func (d *Decider) look(s *Snapshot) *look {
 	l := &look{
 		Decider: d, s: s, open: d.open[:0],
 		rented: map[string]map[string]bool{}, answers: map[JobID][]*Answer{},
-		live: map[Account]int{}, asked: map[Account]int{}, needed: map[RentalID]bool{},
+		needed: map[RentalID]bool{},
 	}
 	total := 0
 	for i := range s.Queues {
@@ -102,12 +101,13 @@ func (d *Decider) look(s *Snapshot) *look {
 		total += len(s.Queues[i].Demands)
 	}
 	slices.SortStableFunc(l.queues, func(a, b *Queue) int { return strings.Compare(a.Cluster, b.Cluster) })
-	l.verdicts = make([]Verdict, 0, total)
+	l.verdicts = make([]Verdict, total)
 	for i := range s.Rentals {
 		r := &s.Rentals[i]
-		l.live[r.Account.Project()] += machinesOf(r)
+		count, _ := d.payers.projectOf(r.Account)
+		count.live += machinesOf(r)
 		if r.State == StateWaiting {
-			l.asked[r.Account.Project()] += r.Count
+			count.asked += r.Count
 			d.payers.askedFor(r.Account, r.Hold)
 		}
 		if l.rented[r.Cluster] == nil {

@@ -19,13 +19,22 @@ type entry struct {
 	terno  int32 // number of terms
 	payer  int32
 	batch  int32
-	count  int32 // gangs
-	nodes  int32 // of one gang
-	kind   Kind  // verdict of standing and terms; empty: they let it through
-	why    Reason
+	count  int32  // gangs
+	nodes  int32  // of one gang
+	closed gateNo // what closed the first two gates
 	rule   marketRule
 	timed  bool // has a start estimate or a deadline
 }
+
+// gateNo is one of the first two gates, which look at nothing but the demand
+// and its terms.
+type gateNo uint8
+
+const (
+	noGate gateNo = iota
+	byStandingGate
+	byTermsGate
+)
 
 // remembered is the last look at one cluster. Its demands belong to the
 // snapshot they came in and must not have changed since.
@@ -112,7 +121,8 @@ func (d *Decider) fill(e *entry, c *cluster) {
 	e.job, e.limit = n.Job, max(n.TimeLimit, 0)
 	e.count, e.nodes = clamp32(n.Count), clamp32(n.Nodes)
 	e.timed = !n.StartEstimate.IsZero() || !n.Deadline.IsZero()
-	if e.kind, e.why = byStanding(n); e.kind != "" {
+	if kind, _ := byStanding(n); kind != "" {
+		e.closed = byStandingGate
 		return
 	}
 	e.shape = d.shapes.number(&n.Shape)
@@ -121,15 +131,16 @@ func (d *Decider) fill(e *entry, c *cluster) {
 
 // applyTerms asks policy, and places the entry where its terms put it.
 func (d *Decider) applyTerms(e *entry, c *cluster) {
-	if e.kind != "" && e.terms == nil && e.why != ReasonNoRule {
-		return // its standing decides, whatever policy says
+	if e.closed == byStandingGate {
+		return // whatever policy says
 	}
 	t := d.policy.Terms(e.demand, &c.facts)
 	if t == e.terms && t != nil {
 		return
 	}
-	e.terms = t
-	if e.kind, e.why = byTerms(t); e.kind != "" {
+	e.terms, e.closed = t, noGate
+	if kind, _ := byTerms(t); kind != "" {
+		e.closed = byTermsGate
 		return
 	}
 	e.terno = d.terms.number(t)
@@ -143,7 +154,7 @@ func (d *Decider) renew(e *entry, c *cluster, same bool) {
 	if !same {
 		d.applyTerms(e, c)
 	}
-	if e.kind == "" && (len(c.reclaims) > 0 || e.rule == onDemandOnly) && marketRuleOf(e.demand, e.terms, c.reclaims) != e.rule {
+	if e.closed == noGate && (len(c.reclaims) > 0 || e.rule == onDemandOnly) && marketRuleOf(e.demand, e.terms, c.reclaims) != e.rule {
 		d.place(e, c)
 	}
 }

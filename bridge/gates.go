@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -53,9 +54,8 @@ func (l *look) judge(q *Queue) {
 	c.local = localNodes(q, rented)
 	l.occupy(c, entries, order)
 	for _, at := range order {
-		e := &entries[at]
-		l.verdicts = append(l.verdicts, Verdict{Cluster: q.Cluster, Job: e.job, Kind: e.kind, Why: e.why})
-		l.gate(c, e, &l.verdicts[len(l.verdicts)-1])
+		l.gate(c, &entries[at])
+		l.judged++
 	}
 }
 
@@ -68,42 +68,58 @@ func (l *look) waitAll(q *Queue) {
 	slices.SortFunc(order, compareDemands)
 	detail := "the queue was last seen whole at " + q.ObservedAt.UTC().Format(time.RFC3339)
 	for _, d := range order {
-		l.verdicts = append(l.verdicts, Verdict{Cluster: q.Cluster, Job: d.Job, Kind: Wait, Why: ReasonStale, Detail: detail})
+		l.verdicts[l.judged] = Verdict{Cluster: q.Cluster, Job: d.Job, Kind: Wait, Why: ReasonStale, Detail: detail}
+		l.judged++
 	}
 }
 
 // gate runs one demand through the gates of judge.
-func (l *look) gate(c *cluster, e *entry, v *Verdict) {
-	if e.terms == nil {
-		if v.Detail = e.demand.Hurdle; v.Detail == "" {
-			v.Detail = e.demand.Word
+func (l *look) gate(c *cluster, e *entry) {
+	v := &l.verdicts[l.judged]
+	switch e.closed {
+	case byStandingGate:
+		v.Cluster, v.Job, v.Detail = c.q.Cluster, e.job, cmp.Or(e.demand.Hurdle, e.demand.Word)
+		v.Kind, v.Why = byStanding(e.demand)
+		return
+	case byTermsGate:
+		v.Cluster, v.Job = c.q.Cluster, e.job
+		v.Kind, v.Why = byTerms(e.terms)
+		if e.terms != nil {
+			v.Rule, v.Class, v.Account = e.terms.Rule, e.terms.Class, e.terms.Account
 		}
 		return
+	case noGate:
 	}
-	v.Rule, v.Class, v.Account = e.terms.Rule, e.terms.Class, e.terms.Account
-	if e.kind != "" {
-		return
-	}
-	y := l.payers.list[e.payer]
-	v.Account = y.full
-	o := opening{entry: e, verdict: len(l.verdicts) - 1, left: int(e.count), payer: y}
-	if c.already != nil {
-		if s, ok := c.already[e.demand]; ok {
-			o.left -= s.gangs + s.asked
-			s.tell(v, int(e.count))
-			o.before, v.Detail = v.Detail, ""
-			if o.left == 0 {
-				return
-			}
-		}
-	}
-	if l.answered(e.demand, v) || l.route(c, &o, v) || c.fitsLocally(&o, v) || l.early(e, v) || l.blocked(y, v) {
+	o := opening{entry: e, cluster: c.q.Cluster, verdict: l.judged, left: int(e.count), payer: l.payers.list[e.payer]}
+	if l.closes(c, &o, v) {
+		o.sign(v)
 		if o.before != "" {
 			v.Detail = joinDetail(o.before, v.Detail)
 		}
 		return
 	}
 	l.openFor(&o)
+}
+
+// sign says whose verdict it is and by what terms.
+func (o *opening) sign(v *Verdict) {
+	t := o.terms
+	v.Cluster, v.Job, v.Rule, v.Class, v.Account = o.cluster, o.job, t.Rule, t.Class, o.payer.full
+}
+
+// closes runs a demand that standing and terms let through by the other gates.
+func (l *look) closes(c *cluster, o *opening, v *Verdict) bool {
+	if c.already != nil {
+		if s, ok := c.already[o.demand]; ok {
+			o.left -= s.gangs + s.asked
+			s.tell(v, int(o.count))
+			o.before, v.Detail = v.Detail, ""
+			if o.left == 0 {
+				return true
+			}
+		}
+	}
+	return l.answered(c, o.demand, v) || l.route(c, o, v) || c.fitsLocally(o, v) || l.early(o.entry, v) || l.blocked(o.payer, v)
 }
 
 // byStanding returns the verdict a standing alone decides.
@@ -148,14 +164,14 @@ func byTerms(t *Terms) (Kind, Reason) {
 }
 
 // answered applies a no that is not over.
-func (l *look) answered(d *Demand, v *Verdict) bool {
+func (l *look) answered(c *cluster, d *Demand, v *Verdict) bool {
 	if len(l.answers) == 0 {
 		return false
 	}
 	var last *Answer
 	for _, id := range []JobID{d.Job, baseOf(d.Job)} {
 		for _, a := range l.answers[id] {
-			if a.Cluster != "" && a.Cluster != v.Cluster {
+			if a.Cluster != "" && a.Cluster != c.q.Cluster {
 				continue
 			}
 			if last == nil || a.Until.After(last.Until) || a.Until.Equal(last.Until) && a.Why < last.Why {

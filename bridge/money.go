@@ -98,20 +98,19 @@ type Rate struct {
 
 // Cost returns the price of machines running for d, in micro-units. A
 // negative duration, count or rate is a programming error and costs nothing.
-// The product is computed in 128 bits; ErrOverflow if the result does not fit.
+// The product is computed in 192 bits; ErrOverflow if the result does not fit.
 func (r Rate) Cost(d time.Duration, machines int, round Rounding) (Money, error) {
 	if d <= 0 || machines <= 0 || r.Micro <= 0 {
 		return Money{Currency: r.Currency}, nil
 	}
-	hi, unit := bits.Mul64(uint64(r.Micro), uint64(machines))
-	if hi != 0 {
-		return Money{}, fmt.Errorf("cost of %d machines: %w", machines, ErrOverflow)
-	}
-	hi, lo := bits.Mul64(unit, uint64(d))
-	if hi >= uint64(time.Hour) {
+	high, low := bits.Mul64(uint64(r.Micro), uint64(machines))
+	mid, lo := bits.Mul64(low, uint64(d))
+	top, more := bits.Mul64(high, uint64(d))
+	mid, carry := bits.Add64(mid, more, 0)
+	if top+carry != 0 || mid >= uint64(time.Hour) {
 		return Money{}, fmt.Errorf("cost of %d machines for %s: %w", machines, d, ErrOverflow)
 	}
-	q, rem := bits.Div64(hi, lo, uint64(time.Hour))
+	q, rem := bits.Div64(mid, lo, uint64(time.Hour))
 	half := uint64(time.Hour) / 2
 	if rem > 0 && (round == RoundUp || rem > half || rem == half && q%2 == 1) {
 		q++

@@ -13,12 +13,21 @@ type purse struct {
 	asked    int64 // by questions; they take nothing, and none asks for more than a yes could give
 	currency Currency
 	hard     bool
+	told     int64  // what the text below speaks of
+	text     string // that so much is asked for
+}
+
+// project counts machines of one project.
+type project struct {
+	name  Account
+	live  int // that cost money, with those of this plan
+	asked int // in open questions, with those of this plan
 }
 
 // payer is an account with its user, and all budgets on its path.
 type payer struct {
 	full      Account
-	project   Account
+	project   *project
 	projectNo int32
 	purses    []*purse // widest first
 	currency  Currency
@@ -31,7 +40,8 @@ type payer struct {
 type payerTable struct {
 	byUser   map[payerKey]int32
 	list     []*payer
-	projects nameTable
+	names    nameTable // of projects
+	projects []*project
 	purses   map[Account][]*purse
 	budgets  []Account // that the purses are of, sorted
 }
@@ -51,12 +61,22 @@ func (p *payerTable) number(account Account, user string) int32 {
 	if user != "" {
 		full += Account("/" + user)
 	}
-	y := &payer{full: full, project: full.Project(), projectNo: p.projects.number(string(full.Project()))}
+	y := &payer{full: full}
+	y.project, y.projectNo = p.projectOf(full)
 	p.fund(y)
 	n := int32(len(p.list))
 	p.byUser[key] = n
 	p.list = append(p.list, y)
 	return n
+}
+
+// projectOf returns the counts of an account's project, and its number.
+func (p *payerTable) projectOf(a Account) (*project, int32) {
+	n := p.names.number(string(a.Project()))
+	if int(n) == len(p.projects) {
+		p.projects = append(p.projects, &project{name: a.Project()})
+	}
+	return p.projects[n], n
 }
 
 func (p *payerTable) fund(y *payer) {
@@ -95,6 +115,9 @@ func (p *payerTable) fillPurses(budgets []Balance) bool {
 	p.budgets = accounts
 	for _, y := range p.list {
 		p.fund(y)
+	}
+	for _, q := range p.projects {
+		q.live, q.asked = 0, 0
 	}
 	return same
 }
@@ -156,6 +179,14 @@ func (y *payer) spend(micro int64) {
 	for _, b := range y.purses {
 		b.left -= micro
 	}
+}
+
+// askedText says how much of what is left is asked for.
+func (b *purse) askedText() string {
+	if b.told != b.asked {
+		b.told, b.text = b.asked, Money{b.asked, b.currency}.String()+" of it are asked for already"
+	}
+	return b.text
 }
 
 func (b *purse) money() Money { return Money{b.left, b.currency} }

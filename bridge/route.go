@@ -19,8 +19,8 @@ func (l *look) route(c *cluster, o *opening, v *Verdict) bool {
 		}
 		if m.rental.State == StateAdmitted {
 			r := Route{Rental: m.rental.ID, Job: o.demand.Job}
-			if m.project != o.payer.project {
-				r.Account, m.project = o.payer.full, o.payer.project
+			if m.project != o.payer.project.name {
+				r.Account, m.project = o.payer.full, o.payer.project.name
 			}
 			l.routes = append(l.routes, r)
 		}
@@ -53,7 +53,7 @@ func (l *look) mayUse(m *room, o *opening) bool {
 	if need := needOf(t, o.demand.TimeLimit); !r.Expires.IsZero() && l.s.Now.Add(need).After(r.Expires) {
 		return false
 	}
-	if m.project == o.payer.project {
+	if m.project == o.payer.project.name {
 		return true
 	}
 	return t.Share && r.State == StateAdmitted && m.vacant && l.takeOver(r, o)
