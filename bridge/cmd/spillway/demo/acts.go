@@ -27,12 +27,20 @@ func (p *play) act(ctx context.Context) (over bool, err error) {
 	if err := p.takeBack(ctx); err != nil {
 		return false, err
 	}
+	left := 0
 	for _, j := range p.jobs {
 		r, err := readRecord(p.scratch(), j.Name)
-		if err != nil || !r.Done {
+		if err != nil {
 			return false, err
 		}
-		p.once("done "+j.Name, func() { p.tell("alice", "%s is done after %d steps", j.Name, r.LastStep) })
+		if r.Done {
+			p.once("done "+j.Name, func() { p.tell("alice", "%s is done after %d steps", j.Name, r.LastStep) })
+		} else {
+			left++
+		}
+	}
+	if left > 0 {
+		return false, nil
 	}
 	judged, err := p.rig.judge(time.Now())
 	if err != nil || len(judged.Live) > 0 {
@@ -50,13 +58,16 @@ func (p *play) once(name string, part func()) {
 	}
 }
 
+// reading is how long a person takes to read a question.
+const reading = 6 * time.Second
+
 // answer puts the open questions to a person, or answers them as one who is
 // not the requester, through the command a person would type.
 func (p *play) answer(ctx context.Context) error {
 	for _, n := range p.feed.of(bridge.NewsAsked) {
 		name := "asked " + string(n.Rental)
-		if p.done[name] || time.Since(n.At) < 2*time.Second {
-			continue // A person reads before answering.
+		if p.done[name] || p.o.Auto && time.Since(n.At) < reading {
+			continue
 		}
 		p.done[name] = true
 		args := []string{"approve", string(n.Rental), "--socket", p.rig.socket()}

@@ -82,7 +82,11 @@ func (r *rig) startDaemon(ctx context.Context) error {
 	if err := r.configure(); err != nil {
 		return fmt.Errorf("configure: %w", err)
 	}
-	var err error
+	// The socket of a daemon that was killed says nothing of the next one.
+	err := os.Remove(r.socket())
+	if err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("remove the old socket: %w", err)
+	}
 	if r.daemon, err = r.start("spillway", "run", "--config", r.config()); err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func (r *rig) configure() error {
 
 // start runs a subcommand of this binary with its output in a log.
 func (r *rig) start(name string, args ...string) (*exec.Cmd, error) {
-	log, err := os.Create(r.path(name + ".log"))
+	log, err := os.OpenFile(r.path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
