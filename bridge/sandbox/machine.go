@@ -118,7 +118,7 @@ func (m *Machine) boot(ctx context.Context, spec Spec) error {
 	stop := context.AfterFunc(ctx, func() { status.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if m.record.Process, err = processOf(m.record.Process.ID); err != nil {
-		return fmt.Errorf("find process 1: %w", err)
+		return m.lastWords(err)
 	}
 	if err := m.save(); err != nil {
 		return err
@@ -130,8 +130,16 @@ func (m *Machine) boot(ctx context.Context, spec Spec) error {
 		}
 		return nil
 	}
-	console, _ := os.ReadFile(m.Console())
-	return errors.Join(fmt.Errorf("run process 1: %s", lastLine(string(console))), err, ctx.Err())
+	return m.lastWords(errors.New("it ended before all was up"), err, ctx.Err())
+}
+
+// lastWords adds to errors what process 1 said before it ended.
+func (m *Machine) lastWords(errs ...error) error {
+	console, err := os.ReadFile(m.Console())
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	return fmt.Errorf("run process 1: %w: %s", errors.Join(errs...), lastLine(string(console)))
 }
 
 // spawn starts process 1 and returns the pipe on which it reports.

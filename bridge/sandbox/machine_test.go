@@ -200,3 +200,29 @@ func TestABadSpecIsRefusedAndLeavesNothing(t *testing.T) {
 		t.Errorf("folders after all refusals: %v, %v, want the one machine's", left, err)
 	}
 }
+
+func TestAMachineThatCannotComeUpSaysWhyAndLeavesNothing(t *testing.T) {
+	r := newRig(t)
+	_, err := sandbox.Start(t.Context(), sandbox.Spec{
+		Dir: filepath.Join(r.dir, "machines"), Name: "broken", Image: r.image, Network: r.network, Detached: true,
+		Files: []sandbox.File{{Path: "/usr/bin/mount", Data: []byte("#!/bin/sh\necho no mount today >&2\nexit 1\n"), Mode: 0o755}},
+	})
+	if err == nil || !strings.HasSuffix(err.Error(), ": no mount today") {
+		t.Errorf("Start = %v, want what process 1 said last", err)
+	}
+	empty := t.TempDir()
+	if err := os.Mkdir(filepath.Join(empty, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = sandbox.Start(t.Context(), sandbox.Spec{
+		Dir: filepath.Join(r.dir, "machines"), Name: "empty", Image: sandbox.Image{Dir: empty}, Network: r.network,
+	})
+	if err == nil || !strings.Contains(err.Error(), "start process 1: ") {
+		t.Errorf("Start on an empty image = %v, want that process 1 cannot be started", err)
+	}
+	for _, dir := range []string{"machines", "net/addresses"} {
+		if left, err := os.ReadDir(filepath.Join(r.dir, dir)); err != nil || len(left) != 0 {
+			t.Errorf("left in %s: %v, %v", dir, left, err)
+		}
+	}
+}
