@@ -47,10 +47,11 @@ type Roles struct {
 	Approvers []string // above any budget but a hard one
 }
 
-// Of returns the person with the roles the table gives them. Root is an admin.
+// Of returns the person with the roles the table gives them. The account root
+// is an admin.
 func (t Roles) Of(name string, uid int, groups []string) Person {
 	p := Person{Name: name, UID: uid, Groups: groups, Roles: []Role{Member}}
-	if uid == 0 || p.among(t.Admins) {
+	if name == "root" || p.among(t.Admins) {
 		p.Roles = append(p.Roles, Admin)
 	}
 	if p.among(t.Approvers) {

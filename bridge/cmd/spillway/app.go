@@ -100,7 +100,7 @@ func ask[Q, A any](a *app, what desk.Ask[Q, A], q Q) (A, error) {
 
 // me is the person at the keyboard, for questions answered without the daemon.
 func (a *app) me(d *desk.Desk) (desk.Person, error) {
-	name, groups, err := socket.NewAccounts(time.Now).Of(a.ctx, os.Getuid())
+	name, groups, err := socket.HostAccounts(time.Now)(a.ctx, os.Getuid())
 	if err != nil {
 		return desk.Person{}, fmt.Errorf("find out who you are: %w", err)
 	}

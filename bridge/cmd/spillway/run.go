@@ -166,7 +166,7 @@ func (d *daemon) serve(ctx context.Context) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return d.engine.Run(ctx) })
 	all.Go(func() error {
-		return socket.New(d.desk, socket.NewAccounts(time.Now), d.log).Serve(ctx, d.asks)
+		return socket.New(d.desk, socket.HostAccounts(time.Now), d.log).Serve(ctx, d.asks)
 	})
 	if d.enrol != nil {
 		all.Go(func() error { return d.enrol.Serve(ctx, d.enrols) })

@@ -10,10 +10,18 @@ import (
 	"time"
 )
 
-// Accounts turns a uid into the Unix account and its groups, as the host's
-// name service knows them: files, LDAP or whatever the site uses. Answers are
-// kept for a minute. It is safe for use by several goroutines.
-type Accounts struct {
+// Accounts turns a uid into the Unix account and its groups. A uid without an
+// account is an error: rights hang on names.
+type Accounts func(ctx context.Context, uid int) (name string, groups []string, err error)
+
+// HostAccounts asks the host's name service: files, LDAP or whatever the site
+// uses. Answers are kept for a minute. It is safe for use by several goroutines.
+func HostAccounts(now func() time.Time) Accounts {
+	h := &host{known: map[int]account{}, now: now}
+	return h.of
+}
+
+type host struct {
 	mu    sync.Mutex
 	known map[int]account
 	now   func() time.Time
@@ -30,18 +38,11 @@ const (
 	accountsPause = 5 * time.Second // of one look-up
 )
 
-// NewAccounts returns an empty cache.
-func NewAccounts(now func() time.Time) *Accounts {
-	return &Accounts{known: map[int]account{}, now: now}
-}
-
-// Of returns the account of a uid. A uid without an account is an error: rights
-// hang on names.
-func (a *Accounts) Of(ctx context.Context, uid int) (name string, groups []string, err error) {
-	a.mu.Lock()
-	got, ok := a.known[uid]
-	a.mu.Unlock()
-	if ok && a.now().Sub(got.at) < accountsFor {
+func (h *host) of(ctx context.Context, uid int) (name string, groups []string, err error) {
+	h.mu.Lock()
+	got, ok := h.known[uid]
+	h.mu.Unlock()
+	if ok && h.now().Sub(got.at) < accountsFor {
 		return got.name, got.groups, nil
 	}
 	// A binary without cgo reads /etc/passwd only; these two ask the host.
@@ -59,9 +60,9 @@ func (a *Accounts) Of(ctx context.Context, uid int) (name string, groups []strin
 	if err != nil {
 		return "", nil, fmt.Errorf("look up groups of %s: %w", name, err)
 	}
-	got = account{name, strings.Fields(string(out)), a.now()}
-	a.mu.Lock()
-	a.known[uid] = got
-	a.mu.Unlock()
+	got = account{name, strings.Fields(string(out)), h.now()}
+	h.mu.Lock()
+	h.known[uid] = got
+	h.mu.Unlock()
 	return got.name, got.groups, nil
 }

@@ -40,7 +40,7 @@ const (
 // Server answers requests on a socket.
 type Server struct {
 	desk     *desk.Desk
-	accounts *Accounts
+	accounts Accounts
 	log      *slog.Logger
 	http     *http.Server
 
@@ -49,7 +49,7 @@ type Server struct {
 }
 
 // New returns a server for a desk.
-func New(d *desk.Desk, accounts *Accounts, log *slog.Logger) *Server {
+func New(d *desk.Desk, accounts Accounts, log *slog.Logger) *Server {
 	s := &Server{desk: d, accounts: accounts, log: log, busy: map[int]int{}}
 	mux := http.NewServeMux()
 	route(s, mux, desk.AskQueue)
@@ -144,7 +144,7 @@ func (s *Server) person(ctx context.Context) (desk.Person, error) {
 	if !ok {
 		return desk.Person{}, &desk.Error{Kind: desk.Forbidden, Wrong: "the kernel does not say who you are"}
 	}
-	name, groups, err := s.accounts.Of(ctx, uid)
+	name, groups, err := s.accounts(ctx, uid)
 	if err != nil {
 		return desk.Person{}, &desk.Error{Kind: desk.Forbidden, Wrong: fmt.Sprintf("uid %d has no account on this host", uid), Try: "getent passwd " + strconv.Itoa(uid), Err: err}
 	}
