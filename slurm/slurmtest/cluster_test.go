@@ -99,7 +99,12 @@ func TestCommandsOnThePathUseTheCluster(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"user": "alice(5001)", "folder": work}, got); diff != "" {
 		t.Errorf("job sent from a shared folder (-want +got):\n%s", diff)
 	}
-	squeue := exec.CommandContext(ctx, filepath.Join(c.BinDir(sandbox.Account{}), "squeue"), "-h", "-t", "all", "-o", "%i %u")
+	srun := exec.CommandContext(ctx, filepath.Join(c.BinDir(sandbox.Bob), "srun"), "sh", "-c", "whoami; hostname; pwd")
+	srun.Stderr = os.Stderr
+	if got := string(must[[]byte](t)(srun.Output())); got != "bob\nlocal1\n/home/bob\n" {
+		t.Errorf("srun printed %q, want bob on local1 in his home", got)
+	}
+	squeue := exec.CommandContext(ctx, filepath.Join(c.BinDir(sandbox.Account{}), "squeue"), "-h", "-t", "all", "-u", "alice", "-o", "%i %u")
 	if got := string(must[[]byte](t)(squeue.Output())); got != id+" alice\n" {
 		t.Errorf("squeue printed %q, want the one job", got)
 	}
