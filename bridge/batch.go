@@ -33,15 +33,17 @@ type batch struct {
 	asks   []*draft // one for each payer
 	stuck  *Verdict // what stops it for the rest of this plan
 	single quick    // choice for one gang, kept between decisions
+	group  quick    // choice for several
 }
 
-// quick is a choice that holds while the catalog and what is sold out in it
-// stay the same.
+// quick is a choice that holds while the catalog, and the stock that matters to
+// it, stay the same.
 type quick struct {
 	version uint64
-	sold    uint64
+	stock   uint64
 	view    *view
 	limit   time.Duration
+	gangs   int
 	pick    pick
 	ok      bool
 }

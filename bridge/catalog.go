@@ -20,8 +20,8 @@ type catalog struct {
 	quick   map[termsView]*view
 	holds   []offerSet // offers of each hardware
 	fits    []offerSet // offers that hold each shape, by its number; made when asked for
-	sold    uint64     // hash of the set of offers that this plan sold out
-	moved   uint64     // hash of all stock that this plan took
+	sold    uint64     // hash of the set of offers without a machine left
+	low     uint64     // hash of all stocks below lowStock
 }
 
 // offerState is what is known of one offer apart from its cloud's own words.
@@ -51,6 +51,9 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 		c.pools = append(c.pools, o.Pool)
 		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down[o.Pool], stock: o.Available})
 		boots = append(boots, o.Boot)
+	}
+	for i := range c.state {
+		c.count(i, 1)
 	}
 	if len(boots) > 0 {
 		slices.Sort(boots)
@@ -113,10 +116,23 @@ func (c *catalog) use(i, machines int) {
 	if st.stock < 0 {
 		return
 	}
+	c.count(i, -1)
 	st.stock -= machines
-	c.moved += mix(uint64(i)+1, uint64(machines))
-	if st.stock == 0 {
-		c.sold += mix(uint64(i)+1, 0)
+	c.count(i, 1)
+}
+
+// lowStock is the size of purchase up to which a choice depends on the offers
+// in low alone.
+const lowStock = 64
+
+// count adds an offer's stock to the hashes, or takes it out.
+func (c *catalog) count(i int, sign int64) {
+	n := c.state[i].stock
+	if n == 0 {
+		c.sold += uint64(sign) * mix(uint64(i)+1, 0)
+	}
+	if n >= 0 && n < lowStock {
+		c.low += uint64(sign) * mix(uint64(i)+1, uint64(n)+1)
 	}
 }
 

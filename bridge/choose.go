@@ -9,7 +9,7 @@ import (
 // pick is an offer chosen for a batch.
 type pick struct {
 	offer int // in the catalog
-	most  int // machines that stock and the ceiling of one rental allow
+	most  int // machines that stock and the ceiling of one rental allow; in a choice that is kept, the ceiling alone
 	cost  int64
 	gangs int   // that cost is for
 	hold  int64 // worst case of the machines for one gang, in a choice for one
@@ -20,16 +20,21 @@ type pick struct {
 // demand is not taken for its name. Offers are compared by what the rental is
 // expected to cost: today's rate over its life, in the cloud's billing steps.
 func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
-	if gangs > 1 && b.key.nodes == 1 {
-		return l.search(b, t, gangs)
+	if b.key.nodes > 1 {
+		gangs = 1 // each is a rental of its own
 	}
-	q, sold := &b.single, l.catalog.sold
-	if b.least(t) > 1 {
-		sold = l.catalog.moved
+	q, stock := &b.single, l.catalog.sold
+	if gangs > 1 {
+		q = &b.group
 	}
-	if q.view != b.view || q.version != l.catalog.version || q.sold != sold || q.limit != b.limit {
-		*q = quick{version: l.catalog.version, sold: sold, view: b.view, limit: b.limit}
-		if q.pick, q.ok = l.search(b, t, 1); q.ok {
+	if most := max(gangs, b.least(t)); most > lowStock {
+		q = &quick{} // depends on more stock than is worth remembering
+	} else if most > 1 {
+		stock = l.catalog.low
+	}
+	if q.view != b.view || q.version != l.catalog.version || q.stock != stock || q.limit != b.limit || q.gangs != gangs {
+		*q = quick{version: l.catalog.version, stock: stock, view: b.view, limit: b.limit, gangs: gangs}
+		if q.pick, q.ok = l.search(b, t, gangs); q.ok && gangs == 1 {
 			q.pick.hold, q.ok = l.worst(b, t, q.pick.offer)
 		}
 	}
@@ -112,24 +117,23 @@ func dearest(cost int64, life time.Duration, machines int) int64 {
 func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 	o := l.catalog.offers[i]
 	least := b.least(t)
-	p := pick{offer: i, most: l.catalog.has(i), gangs: 1}
-	if p.most < least {
-		return p, false
-	}
+	p := pick{offer: i, most: math.MaxInt32, gangs: 1}
 	paid := billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum)
 	if t.MaxCost.Micro > 0 {
 		one, err := ceiling(o, t).Cost(paid, 1, RoundUp)
 		if err != nil || one.Currency != t.MaxCost.Currency || one.Micro <= 0 {
 			return p, false
 		}
-		if p.most = min(p.most, int(t.MaxCost.Micro/one.Micro)); p.most < least {
-			return p, false
-		}
+		p.most = int(min(t.MaxCost.Micro/one.Micro, math.MaxInt32))
+	}
+	most := min(p.most, l.catalog.has(i))
+	if most < least {
+		return p, false
 	}
 	machines := least
 	if b.key.nodes == 1 && gangs > 1 {
 		each := slots(&o.Shape, b.shape)
-		machines = min(max(ceilDiv(gangs, each), least), p.most)
+		machines = min(max(ceilDiv(gangs, each), least), most)
 		p.gangs = min(gangs, machines*each)
 	}
 	cost, err := o.Rate.Cost(paid, machines, RoundUp)

@@ -71,8 +71,11 @@ func (d *Decider) prepare(c *cluster) ([]entry, []int32) {
 			continue
 		}
 		entries[i] = entry{demand: demand}
-		d.fill(&entries[i], c)
 		fresh = append(fresh, int32(i))
+	}
+	// Filled in the order they are served in, what they share lies in that order.
+	for _, at := range sortEntries(entries, fresh) {
+		d.fill(&entries[at], c)
 	}
 	kept := make([]int32, 0, len(last.order))
 	for _, at := range last.order {
@@ -80,7 +83,7 @@ func (d *Decider) prepare(c *cluster) ([]entry, []int32) {
 			kept = append(kept, moved[at]-1)
 		}
 	}
-	order := mergeOrder(entries, kept, sortEntries(entries, fresh))
+	order := mergeOrder(entries, kept, fresh)
 	*last = remembered{demands: c.q.Demands, entries: entries, order: order, facts: c.facts, spare: last.entries}
 	return entries, order
 }

@@ -31,13 +31,21 @@ func drawChange(t *rapid.T, s *Snapshot) *Snapshot {
 	for i := range n.Queues {
 		n.Queues[i].ObservedAt = n.Now
 	}
-	switch rapid.SampledFrom([]string{"nothing", "jobs", "order", "offers", "budgets", "rentals", "reclaims", "policy's time", "all"}).Draw(t, "change") {
+	switch rapid.SampledFrom([]string{"nothing", "jobs", "order", "offers", "stock", "rates", "budgets", "rentals", "reclaims", "policy's time", "all"}).Draw(t, "change") {
 	case "jobs":
 		changeJobs(t, &n.Queues[0])
 	case "order":
 		n.Queues[0].Demands = rapid.Permutation(n.Queues[0].Demands).Draw(t, "demands")
 	case "offers":
 		n.Offers = drawOffers(t)
+	case "stock":
+		for i := range n.Offers {
+			n.Offers[i].Available = rapid.IntRange(-1, 4).Draw(t, "stock")
+		}
+	case "rates":
+		for i := range n.Offers {
+			n.Offers[i].Rate.Micro = int64(rapid.IntRange(1, 12).Draw(t, "rate")) * Micro
+		}
 	case "budgets":
 		n.Budgets = rapid.SliceOfN(rapid.Custom(drawBudget), 0, 6).Draw(t, "budgets")
 	case "rentals":
