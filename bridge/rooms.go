@@ -25,9 +25,10 @@ func serves(st State) bool {
 	return false
 }
 
-// roomOf computes what a rental can take. Machines that boot count in full;
-// admitted ones count as the scheduler shows them, unless it was asked before
-// they were admitted.
+// roomOf computes what a rental can take. Machines that boot count in full, also
+// those of an admitted rental, whose machines are let in as each one comes; the
+// others count as the scheduler shows them, unless it was asked before they were
+// admitted.
 func roomOf(r *Rental, q *Queue, nodes map[string]*Node) *room {
 	m := &room{rental: r, project: r.Account.Project(), vacant: true}
 	if r.State != StateAdmitted {
@@ -43,7 +44,7 @@ func roomOf(r *Rental, q *Queue, nodes map[string]*Node) *room {
 		}
 		n := nodes[k.Node]
 		switch {
-		case n == nil && q.ObservedAt.Before(r.Since):
+		case k.State == MachineCreated, n == nil && q.ObservedAt.Before(r.Since):
 			m.places = append(m.places, &place{has: &r.Shape, free: r.Shape, features: r.Features})
 		case n != nil && n.Usable:
 			m.places = append(m.places, &place{has: &n.Shape, free: n.Free, features: r.Features})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -58,6 +59,9 @@ func (p *play) once(name string, part func()) {
 	}
 }
 
+// exitConflict is how the command says that a question is closed already.
+const exitConflict = 5
+
 // reading is how long a person takes to read a question.
 const reading = 6 * time.Second
 
@@ -76,7 +80,11 @@ func (p *play) answer(ctx context.Context) error {
 			continue
 		}
 		out, err := exec.CommandContext(ctx, p.o.Exe, args...).CombinedOutput()
-		if err != nil {
+		var exit *exec.ExitError
+		switch {
+		case errors.As(err, &exit) && exit.ExitCode() == exitConflict:
+			p.tell("person", "is too late for %s: its job has found another place", n.Rental)
+		case err != nil:
 			return fmt.Errorf("approve %s: %w: %s", n.Rental, err, out)
 		}
 	}
