@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,24 +28,8 @@ var wantKeys = []string{
 // The demo as a person runs it: the last line of standard output is one JSON
 // object with the promised keys and a good end, and nothing is left behind.
 func TestDemoEndsWellAndLeavesNothing(t *testing.T) {
-	var out, story bytes.Buffer
-	c := exec.CommandContext(t.Context(), exe, "demo", "--auto", "--output", "json")
-	c.Stdout, c.Stderr = &out, &story
-	if err := c.Run(); err != nil {
-		t.Fatalf("the demo ended with %v:\n%s%s", err, story.Bytes(), out.Bytes())
-	}
-	t.Logf("%s\n%s", story.Bytes(), out.Bytes())
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	var got map[string]any
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
-		t.Fatalf("last line: %v: %s", err, lines[len(lines)-1])
-	}
-	var keys []string
-	for k := range got {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	if diff := cmp.Diff(wantKeys, keys); diff != "" {
+	got := runDemo(t)
+	if diff := cmp.Diff(wantKeys, slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
 	for key, want := range map[string]any{
@@ -56,6 +41,40 @@ func TestDemoEndsWellAndLeavesNothing(t *testing.T) {
 		}
 	}
 	nothingLeft(t)
+}
+
+// runDemo runs the demo and returns the object on its last line.
+func runDemo(tb testing.TB) map[string]any {
+	tb.Helper()
+	var out, story bytes.Buffer
+	c := exec.CommandContext(tb.Context(), exe, "demo", "--auto", "--output", "json")
+	c.Stdout, c.Stderr = &out, &story
+	if err := c.Run(); err != nil {
+		tb.Fatalf("the demo ended with %v:\n%s%s", err, story.Bytes(), out.Bytes())
+	}
+	tb.Logf("%s\n%s", story.Bytes(), out.Bytes())
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	var got map[string]any
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
+		tb.Fatalf("last line: %v: %s", err, lines[len(lines)-1])
+	}
+	return got
+}
+
+// BenchmarkDemo reports the latencies of the whole product against a real
+// slurmctld, in seconds. The limits they are held against are in the readme.
+func BenchmarkDemo(b *testing.B) {
+	sum := map[string]float64{}
+	for b.Loop() {
+		for key, v := range runDemo(b) {
+			if f, ok := v.(float64); ok && strings.HasSuffix(key, "_seconds") {
+				sum[key] += f
+			}
+		}
+	}
+	for key, v := range sum {
+		b.ReportMetric(v/float64(b.N), strings.TrimSuffix(key, "_seconds")+"-s")
+	}
 }
 
 // Ctrl-C at any moment cleans up.
