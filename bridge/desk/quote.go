@@ -60,6 +60,7 @@ type Quoted struct {
 	ceiling bridge.Rate
 	life    time.Duration
 	tight   bridge.Balance
+	barred  bool // by policy, whatever it costs
 }
 
 // request is a wish with everything looked up that an answer needs.
@@ -240,11 +241,13 @@ func (d *Desk) quotes(r *request, lang Lang) ([]Quoted, error) {
 		if q.Why != "" {
 			q.Text = lang.Short(q.Why)
 		}
+		if q.barred {
+			q.Text = lang.notAllowed()
+		}
 		out = append(out, q)
 	}
-	rank := map[Outcome]int{AtOnce: 0, AskOne: 1, Refused: 2}
 	slices.SortStableFunc(out, func(a, b Quoted) int {
-		return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), strings.Compare(string(a.Expected.Currency), string(b.Expected.Currency)),
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(string(a.Expected.Currency), string(b.Expected.Currency)),
 			cmp.Compare(a.Expected.Micro, b.Expected.Micro), cmp.Compare(a.AtMost.Micro, b.AtMost.Micro), strings.Compare(a.Pool.String(), b.Pool.String()))
 	})
 	return out, nil
@@ -260,6 +263,19 @@ func (q *Quoted) price(r *request) error {
 	}
 	q.Expected, q.AtMost, q.ceiling = p.Likely, p.Most, p.Ceiling
 	return nil
+}
+
+// rank puts what can be had before what cannot, and last what policy rules out.
+func (q *Quoted) rank() int {
+	switch {
+	case q.Outcome == AtOnce:
+		return 0
+	case q.Outcome == AskOne:
+		return 1
+	case !q.barred:
+		return 2
+	}
+	return 3
 }
 
 // machines is how many machines of an offer a wish means; false if it does not
@@ -301,7 +317,7 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 	case !slices.Contains(t.Markets, o.Pool.Market),
 		len(t.Clouds) > 0 && !slices.Contains(t.Clouds, o.Pool.Cloud),
 		len(t.Regions) > 0 && !slices.Contains(t.Regions, o.Pool.Region):
-		q.Why = bridge.ReasonNoOffer
+		q.Why, q.barred = bridge.ReasonNoOffer, true
 	case t.MaxRate.Micro > 0 && (o.Rate.Currency != t.MaxRate.Currency || o.Rate.Micro > t.MaxRate.Micro),
 		above(q.AtMost, t.MaxCost), above(q.AtMost, r.wish.Max):
 		q.Why = bridge.ReasonTooDear

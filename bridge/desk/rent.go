@@ -150,6 +150,9 @@ func refusal(r *request, best *Quoted) error {
 	e := &Error{Kind: Conflict, Understood: r.wish.String(), Try: "spillway quote " + r.wish.String()}
 	v := bridge.Verdict{Why: best.Why, Pool: &best.Pool, Cost: best.AtMost, Rule: r.terms.Rule}
 	switch best.Why {
+	case bridge.ReasonNoOffer:
+		e.Wrong = best.Text + ": " + Place(best.Pool)
+		return e
 	case bridge.ReasonUnfunded:
 		e.Kind, v.Detail = OverBudget, string(r.account)
 	case bridge.ReasonNoBudget:

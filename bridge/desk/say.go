@@ -38,6 +38,14 @@ func (l Lang) Why(v *bridge.Verdict) string { return fill(l.of(v.Why).Why, facts
 // Change says what would make a verdict different.
 func (l Lang) Change(v *bridge.Verdict) string { return fill(l.of(v.Why).Change, facts(v)) }
 
+// notAllowed says that policy rules out a cloud, region or market.
+func (l Lang) notAllowed() string {
+	if l == Chinese {
+		return "策略不允许此云、区域或市场"
+	}
+	return "policy does not allow this cloud, region or market"
+}
+
 func facts(v *bridge.Verdict) map[string]string {
 	f := map[string]string{
 		"rule": v.Rule, "rental": string(v.Rental), "limit": string(v.Limit), "detail": v.Detail,

@@ -62,10 +62,20 @@ func (c *approveCmd) Run(a *app) error {
 		}
 		p.line("%s is approved: at most %s is held, and its machines are being rented.", done.Rental.ID, done.Rental.Hold)
 		for i := range done.Budgets {
-			p.line("%s has %s left.", done.Budgets[i].Account, done.Budgets[i].Left.Floor())
+			p.line("%s", leftOf(&done.Budgets[i]))
 		}
 		p.line("Follow it: spillway news --follow --rental %s", done.Rental.ID)
 	})
+}
+
+// leftOf says what a budget has left, or by how much it was approved to exceed.
+func leftOf(b *desk.Balance) string {
+	if b.Left.Micro >= 0 {
+		return fmt.Sprintf("%s has %s left.", b.Account, b.Left.Floor())
+	}
+	over := b.Left
+	over.Micro = -over.Micro
+	return fmt.Sprintf("%s is %s over its limit, as approved.", b.Account, over)
 }
 
 func sayQuestions(p *page, qs []desk.Question) {

@@ -136,7 +136,11 @@ func sayRental(p *page, a *desk.RentalAnswer, lang desk.Lang) {
 			rows = append(rows, row(label, value))
 		}
 	}
-	add("For", forWhom(r)+" ("+r.Requester+", cluster "+r.Cluster+")")
+	whom := r.Requester
+	if len(r.Jobs) > 0 {
+		whom = forWhom(r) + " of " + whom
+	}
+	add("For", whom+", on cluster "+r.Cluster)
 	add("Paid by", string(r.Account))
 	add("Rate", bridge.Money(r.Rate).String()+" an hour each")
 	add("So far", r.Cost.String())
