@@ -236,6 +236,19 @@ func (c *cloud) Terminate(_ context.Context, ids []string) error {
 	return nil
 }
 
+// Extend moves the end of machines.
+func (c *cloud) Extend(_ context.Context, ids []string, expires time.Time) error {
+	fault := c.enter("Extend")
+	defer c.mu.Unlock()
+	if fault != "" {
+		return c.err("extend", bridge.CloudErrorKind(fault))
+	}
+	for _, id := range ids {
+		c.machines[id].launch.Expires = expires
+	}
+	return nil
+}
+
 // Changed tells of notices.
 func (c *cloud) Changed(ctx context.Context, cursor string) (string, error) {
 	for {

@@ -108,7 +108,7 @@ func (e *Engine) suspect(ctx context.Context, c *cycle, list bridge.Listing, fou
 			if born.IsZero() {
 				born = s.First
 			}
-			if s.Lists >= 2 && c.now.Sub(born) > e.limits.OrphanAge && s.Last.Sub(s.First) >= e.limits.Cycle {
+			if s.Lists >= 2 && c.now.Sub(born) > e.limits.OrphanAge {
 				due = append(due, key)
 			}
 		}

@@ -90,11 +90,16 @@ func TestC_F09_RefusalAfterDoubtProvesNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.limits.Launch = time.Minute
 		w.a.fault("Create", "lost", "no-capacity") // it did start; the second answer lies
-		w.a.fault("List", slices.Repeat([]string{"unknown"}, 3)...)
-		w.cluster.submit("1", 1, 8, time.Minute)
+		w.a.hide["a-001"] = true                   // and lists lag
+		w.cluster.submit("1", 1, 8, 3*time.Minute)
 		w.start()
+		time.Sleep(100 * time.Second)
+		w.a.setup(func(c *cloud) { c.hide["a-001"] = false })
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
 		w.settled(15 * time.Minute)
+		if n := w.told(bridge.NewsOrphan); n != 0 {
+			t.Errorf("its books were closed while it lived: %d orphans", n)
+		}
 	})
 }
 
@@ -285,6 +290,47 @@ func TestStaleQueueBuysAndEndsNothing(t *testing.T) {
 		w.cluster.seen = time.Time{}
 		w.cluster.mu.Unlock()
 		w.settled(5 * time.Minute)
+	})
+}
+
+func TestINV_I8_AskedReleaseWaitsForAViewThatCanBeTrusted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(time.Minute, "running", w.state("1", "running"))
+		w.cluster.mu.Lock()
+		w.cluster.seen = time.Now().Add(-time.Minute)
+		w.cluster.mu.Unlock()
+		time.Sleep(5 * time.Second)
+		r := w.live()[0]
+		r.State, r.Since, r.Why = bridge.StateDraining, w.now(), bridge.ReasonAskedRelease
+		if _, err := w.store.Save(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		if w.cluster.calls["Dismiss"] != 0 || len(w.a.live()) != 1 {
+			t.Errorf("%d dismissed, %d live", w.cluster.calls["Dismiss"], len(w.a.live()))
+		}
+		w.cluster.mu.Lock()
+		w.cluster.seen = time.Time{}
+		w.cluster.mu.Unlock()
+		w.settled(5 * time.Minute)
+	})
+}
+
+func TestFreezeStopsTheNextTryOfACallToo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", slices.Repeat([]string{"throttled"}, 20)...)
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "tried", func() bool { return len(w.a.creates) == 1 })
+		if err := w.engine.Remember(t.Context(), func(m *bridge.Marks) { m.Frozen = true }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+		if n := len(w.a.creates) + len(w.b.creates); n != 1 {
+			t.Errorf("%d more calls while frozen", n-1)
+		}
 	})
 }
 

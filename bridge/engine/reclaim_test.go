@@ -154,8 +154,12 @@ func TestC_F26_MachineMissingFromListsForAWhileIsNotLost(t *testing.T) {
 		w.start()
 		w.until(time.Minute, "running", w.state("1", "running"))
 		w.a.setup(func(c *cloud) { c.hide["a-001"] = true })
-		time.Sleep(5 * time.Minute) // the list forgets it; a direct look shows it
+		time.Sleep(4 * time.Minute) // the list forgets it; a direct look shows it
 		w.a.setup(func(c *cloud) { c.hide["a-001"] = false })
+		time.Sleep(10 * time.Second)
+		w.a.setup(func(c *cloud) { c.hide["a-001"], c.lost["a-001"] = true, true })
+		time.Sleep(100 * time.Second) // a direct look does not show it either, but not for long
+		w.a.setup(func(c *cloud) { c.hide["a-001"], c.lost["a-001"] = false, false })
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
 		if w.cluster.starts["1"] != 1 || w.a.next != 1 {
 			t.Errorf("%d starts on %d machines", w.cluster.starts["1"], w.a.next)
@@ -170,6 +174,7 @@ func TestINV_I8_PartialListsJudgeNothingAbsent(t *testing.T) {
 		w.start()
 		w.until(time.Minute, "running", w.state("1", "running"))
 		w.a.fault("List", slices.Repeat([]string{"partial"}, 200)...)
+		w.a.setup(func(c *cloud) { c.lost["a-001"] = true })
 		w.until(15*time.Minute, "job done", w.state("1", "done"))
 		if w.cluster.starts["1"] != 1 {
 			t.Errorf("started %d times", w.cluster.starts["1"])

@@ -155,6 +155,7 @@ func TestLongerJobExtendsItsRentalByANewHold(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.terms.Idle = 20 * time.Minute
 		w.cluster.submit("1", 1, 8, 5*time.Minute).limit = 10 * time.Minute
+		w.a.fault("Extend", "unknown")
 		w.start()
 		w.until(10*time.Minute, "done", w.state("1", "done"))
 		before := w.live()[0]
@@ -171,11 +172,7 @@ func TestLongerJobExtendsItsRentalByANewHold(t *testing.T) {
 		if i < 0 || !after[i].Expires.After(before.Expires) || after[i].Hold.Micro <= before.Hold.Micro {
 			t.Errorf("before: until %s, held %s; after: %+v", before.Expires, before.Hold, after)
 		}
-		w.a.setup(func(c *cloud) {
-			for _, m := range c.machines {
-				m.launch.Expires = m.launch.Expires.Add(time.Hour)
-			}
-		})
+		w.until(10*time.Second, "its cloud was told, at the second try", func() bool { return w.a.calls["Extend"] == 2 })
 		w.until(40*time.Minute, "second done", w.state("2", "done"))
 		w.settled(time.Hour)
 	})

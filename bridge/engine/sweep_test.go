@@ -44,6 +44,24 @@ func TestC_F02_OrphanIsEndedWhenOldAndSeenTwice(t *testing.T) {
 	})
 }
 
+func TestC_F27_OldStrangerIsEndedAtTheSecondListOnly(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.limits.ListEvery = time.Minute
+		w.start()
+		time.Sleep(time.Second)
+		id := w.stray(w.store.StoreID(), func(m *machine) { m.never = true; m.Launched = time.Now().Add(-time.Hour) })
+		w.until(3*time.Minute, "seen once", func() bool {
+			m, err := w.store.Marks(t.Context())
+			return err == nil && m.Suspects["a/"+id].Lists == 1
+		})
+		time.Sleep(30 * time.Second)
+		if len(w.a.live()) != 1 {
+			t.Error("ended after one list")
+		}
+		w.until(time.Minute, "ended", func() bool { return len(w.a.live()) == 0 })
+	})
+}
+
 func TestINV_I7_MachinesWithoutOurTagAreNotOurs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
