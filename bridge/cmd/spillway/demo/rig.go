@@ -55,7 +55,7 @@ func (r *rig) config() string             { return r.path("spillway.yaml") }
 // startCluster starts slurmctld and two local nodes.
 func (r *rig) startCluster(ctx context.Context, version string, progress io.Writer) error {
 	var err error
-	r.cluster, err = slurmtest.Start(ctx, slurmtest.Options{Dir: r.path("slurm"), Version: version, Progress: progress})
+	r.cluster, err = slurmtest.Start(ctx, slurmtest.Options{Dir: r.path("slurm"), Version: version, Overlays: 12, Progress: progress})
 	return err
 }
 
