@@ -3,6 +3,7 @@ package desk
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -53,7 +54,7 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 		return RentAnswer{}, err
 	}
 	a := RentAnswer{Understood: req.wish.String(), Budgets: asBalances(req.bs), Approvers: d.approversOf(req.account)}
-	key := q.key(p, &req.wish, d.Now())
+	key := q.key(p, &req.wish)
 	if before, ok, err := d.rentedBefore(ctx, &q, key); err != nil {
 		return RentAnswer{}, err
 	} else if ok {
@@ -77,11 +78,11 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	return a, nil
 }
 
-// key names the request: who, then the caller's own word for it, or what is
-// wanted and when. A word is bound to what was first asked under it.
-func (q *RentRequest) key(p Person, w *Wish, now time.Time) string {
+// key names the request: who, then the caller's own word for it bound to what
+// was first asked under it, or what is wanted and a word of chance.
+func (q *RentRequest) key(p Person, w *Wish) string {
 	if q.Key == "" {
-		return p.Name + "/" + w.String() + "@" + now.UTC().Format(time.RFC3339Nano)
+		return p.Name + "/" + w.String() + "@" + rand.Text()
 	}
 	sum := sha256.Sum256([]byte(w.String()))
 	return p.Name + "/" + q.Key + "#" + hex.EncodeToString(sum[:8])
@@ -110,9 +111,8 @@ func (d *Desk) rentedBefore(ctx context.Context, q *RentRequest, key string) (br
 			continue
 		}
 		wish, _, _ := cutLast(key, "@")
-		was, at, _ := cutLast(r.Key, "@")
-		made, err := time.Parse(time.RFC3339Nano, at)
-		if !q.Again && err == nil && was == wish && d.Now().Sub(made) < sameWithin {
+		was, _, timed := cutLast(r.Key, "@")
+		if !q.Again && timed && was == wish && d.Now().Sub(r.Created) < sameWithin {
 			return *r, true, nil
 		}
 	}
