@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/slurm"
 )
 
-type doctorCmd struct {
-	format
-}
+type doctorCmd struct{ format }
 
 // Help gives examples.
 func (doctorCmd) Help() string {
@@ -19,30 +18,36 @@ func (doctorCmd) Help() string {
   spillway doctor --config /etc/spillway/spillway.yaml
   spillway doctor -o json
 
-It reads, and changes nothing. Exit code 7 when something is in the way of renting.
+It looks at store, clusters and clouds, and changes nothing. Exit code 7 when something is in the way of renting.
 
-JSON keys: ok, findings[] (where, level (ok, note, warning, blocked), text, change[]).`
+JSON keys: ok, findings[] (where, level (ok, note, warning, error), subject, found, why, fix[]).`
 }
 
-// finding is one thing the doctor looked at.
+// finding is one thing the doctor looked at. Fix is the exact lines to change.
 type finding struct {
-	Where string `json:"where"` // cluster NAME, cloud NAME, store, ...
-	Level string `json:"level"`
-	Text  string `json:"text"`
-	// Change is the exact lines that would mend it.
-	Change []string `json:"change"`
+	Where   string      `json:"where"`
+	Level   slurm.Level `json:"level"`
+	Subject string      `json:"subject,omitempty"`
+	Found   string      `json:"found"`
+	Why     string      `json:"why,omitempty"`
+	Fix     []string    `json:"fix"`
 }
 
-// The levels of findings.
-const (
-	fine    = "ok"
-	blocked = "blocked"
-)
+// fine is the level of what is as it should be.
+const fine slurm.Level = "ok"
 
 type doctorAnswer struct {
-	OK       bool      `json:"ok"`
+	OK       bool      `json:"ok"` // no error among them
 	Findings []finding `json:"findings"`
 }
+
+func (d *doctorAnswer) add(where string, level slurm.Level, subject, found, why string, fix ...string) {
+	d.OK = d.OK && level != slurm.Error
+	d.Findings = append(d.Findings, finding{where, level, subject, found, why, append([]string{}, fix...)})
+}
+
+// examinationTakes is how long all of it may take.
+const examinationTakes = time.Minute
 
 // Run looks at everything the configuration names.
 func (c *doctorCmd) Run(a *app) error {
@@ -50,26 +55,23 @@ func (c *doctorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	got := doctorAnswer{OK: true, Findings: []finding{}}
-	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(a.ctx, examinationTakes)
 	defer cancel()
-	add := func(f finding) {
-		got.OK = got.OK && f.Level != blocked
-		got.Findings = append(got.Findings, f)
-	}
-	add(stateDir(s))
-	for _, f := range seeClusters(ctx, s) {
-		add(f)
+	got := doctorAnswer{OK: true, Findings: []finding{}}
+	got.examineStore(s.config.StateDir)
+	for _, name := range s.clusterNames() {
+		got.examineCluster(ctx, s.clusters[name])
 	}
 	for _, cloud := range s.clouds {
+		where := "cloud " + cloud.Name()
 		offers, err := cloud.Offers(ctx)
 		switch {
 		case err != nil:
-			add(finding{"cloud " + cloud.Name(), blocked, err.Error(), []string{"check url and token of this cloud in " + a.Config}})
+			got.add(where, slurm.Error, "", "it does not answer: "+err.Error(), "nothing can be rented there", "check url and token of this cloud in "+a.Config)
 		case len(offers) == 0:
-			add(finding{"cloud " + cloud.Name(), blocked, "it answers, and offers nothing", []string{}})
+			got.add(where, slurm.Warning, "", "it answers, and offers nothing", "nothing can be rented there")
 		default:
-			add(finding{"cloud " + cloud.Name(), fine, fmt.Sprintf("it answers, with %s", desk.Count(len(offers), "offer")), []string{}})
+			got.add(where, fine, "", "it answers, with "+desk.Count(len(offers), "offer"), "")
 		}
 	}
 	err = c.print(a, got, func(p *page) { sayFindings(p, &got) })
@@ -79,42 +81,60 @@ func (c *doctorCmd) Run(a *app) error {
 	return err
 }
 
-func stateDir(s *site) finding {
-	dir := s.config.StateDir
+func (d *doctorAnswer) examineStore(dir string) {
 	info, err := os.Stat(dir)
 	switch {
 	case os.IsNotExist(err):
-		return finding{"store", fine, dir + " is made at the first start", []string{}}
+		d.add("store", fine, "", dir+" is made at the first start", "")
 	case err != nil:
-		return finding{"store", blocked, err.Error(), []string{"run this as the account that runs the daemon"}}
+		d.add("store", slurm.Error, "", err.Error(), "the store cannot be opened", "run this as the account that runs the daemon")
 	case info.Mode().Perm()&0o077 != 0:
-		return finding{"store", blocked, dir + " can be entered by others; the keys of the enrolment are in it", []string{"chmod 700 " + dir}}
+		d.add("store", slurm.Error, "", dir+" can be entered by others", "the keys of the enrolment are in it", "chmod 700 "+dir)
+	default:
+		d.add("store", fine, "", dir+" is its owner's alone", "")
 	}
-	return finding{"store", fine, dir + " is its owner's alone", []string{}}
+}
+
+func (d *doctorAnswer) examineCluster(ctx context.Context, c *slurm.Cluster) {
+	where := "cluster " + c.Name()
+	found, err := c.Doctor(ctx)
+	if err != nil {
+		d.add(where, slurm.Error, "", err.Error(), "its queue cannot be read", "check bin_dir and conf of this cluster, and that slurmctld runs: scontrol ping")
+		return
+	}
+	if len(found) == 0 {
+		d.add(where, fine, "", "nothing stands in the way", "")
+	}
+	for _, f := range found {
+		d.add(where, f.Level, f.Subject, f.Found, f.Why, f.Fix...)
+	}
 }
 
 func sayFindings(p *page, got *doctorAnswer) {
-	rows := make([]string, 0, len(got.Findings))
 	for i := range got.Findings {
 		f := &got.Findings[i]
-		rows = append(rows, row(f.Level, f.Where, f.Text))
-	}
-	p.table("", rows)
-	for i := range got.Findings {
-		f := &got.Findings[i]
-		if len(f.Change) == 0 {
-			continue
+		head := f.Where
+		if f.Subject != "" {
+			head += ", " + f.Subject
 		}
-		p.line("")
-		p.line("%s: %s. Change:", f.Where, f.Text)
-		for _, line := range f.Change {
-			p.line("    %s", line)
+		p.line("%-8s %s: %s", f.Level, head, plain(f.Found))
+		if f.Why != "" {
+			p.line("%-8s %s", "", plain(f.Why))
+		}
+		for _, line := range f.Fix {
+			p.line("%-8s     %s", "", strings.TrimRight(line, "\n"))
 		}
 	}
 	p.line("")
 	if got.OK {
 		p.line("Nothing is in the way.")
-	} else {
-		p.line("What is blocked has to be changed before anything can be rented.")
+		return
 	}
+	errs := 0
+	for i := range got.Findings {
+		if got.Findings[i].Level == slurm.Error {
+			errs++
+		}
+	}
+	p.line("%s in the way of renting; the indented lines mend it.", countWith(int64(errs), "thing is", "things are"))
 }
