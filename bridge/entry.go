@@ -202,7 +202,7 @@ func equalDemand(a, b *Demand) bool {
 		a.Deadline.Equal(b.Deadline) && a.StartEstimate.Equal(b.StartEstimate) &&
 		equalShape(&a.Shape, &b.Shape) && a.Standing == b.Standing &&
 		a.User == b.User && a.Account == b.Account && a.Partition == b.Partition && a.QOS == b.QOS &&
-		a.Name == b.Name && a.Comment == b.Comment && a.Cluster == b.Cluster && a.Word == b.Word && a.Hurdle == b.Hurdle
+		a.Name == b.Name && a.Comment == b.Comment && a.Cluster == b.Cluster && a.Word == b.Word && a.Hurdle == b.Hurdle && slices.Equal(a.Overlays, b.Overlays)
 }
 
 // nameTable numbers strings.

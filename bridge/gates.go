@@ -16,6 +16,7 @@ type cluster struct {
 	full     map[fullKey]bool  // shapes for which no local node has room any more
 	rooms    []*room           // of rentals that serve, by id
 	listed   map[JobID][]*room // by the jobs they were made for
+	overlays map[string]*room  // by overlay partition
 	already  map[*Demand]served
 }
 
@@ -30,7 +31,7 @@ type fullKey struct {
 //	the view is stale                                        wait
 //	more machines would not help it (standing)               never, or wait: eligible soon
 //	policy does not let it out (terms)                       never
-//	a rental made for it boots, runs or waits for an answer  burst, or ask
+//	a rental made for it, or that it was let into, has room  burst, or ask
 //	a person said no, or nobody answered, not long ago       wait
 //	a rented machine of its project has room                 burst, by a route
 //	a local node with room fits                              wait

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -79,6 +80,37 @@ func changeJobs(t *rapid.T, q *Queue) {
 		default:
 			d.Job = q.Demands[at].Job
 			q.Demands[at] = d
+		}
+	}
+}
+
+// TestEqualDemand holds that a demand that changed in any single field is seen
+// to have changed.
+func TestEqualDemand(t *testing.T) {
+	var base Demand
+	fields := reflect.ValueOf(&base).Elem()
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		if name == "Shape" {
+			continue // see TestShapeTable
+		}
+		changed := base
+		switch f := reflect.ValueOf(&changed).Elem().Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Int, reflect.Int64:
+			f.SetInt(7)
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Slice:
+			f.Set(reflect.ValueOf([]string{"x"}))
+		case reflect.Struct:
+			f.Set(reflect.ValueOf(noon))
+		default:
+			t.Fatalf("a field %s of kind %s: say how it changes", name, f.Kind())
+		}
+		if equalDemand(&base, &changed) {
+			t.Errorf("a demand that changed in %s counts as the same", name)
 		}
 	}
 }

@@ -102,6 +102,7 @@ type scenarioJob struct {
 	Standing  Standing       `yaml:"standing"`
 	Hurdle    string         `yaml:"hurdle"`
 	Word      string         `yaml:"word"`
+	Overlays  []string       `yaml:"overlays"`
 	Any       [][]string     `yaml:"constraint"`
 	Hardware  `yaml:",inline"`
 }
@@ -268,7 +269,7 @@ func (j *scenarioJob) demand() Demand {
 		Cluster: "c", Job: j.Job, User: "ana", Account: j.Account, Partition: j.Partition, Shape: j.shape(),
 		Nodes: max(j.Nodes, 1), Count: max(j.Count, 1), Priority: j.Priority, TimeLimit: or(j.Limit, time.Hour),
 		Deadline: at(j.Deadline), StartEstimate: at(j.Starts), Restartable: !j.Stays, Standing: StandingHelps,
-		Hurdle: j.Hurdle, Word: j.Word,
+		Hurdle: j.Hurdle, Word: j.Word, Overlays: j.Overlays,
 	}
 	d.Shape.Features = j.Any
 	d.Submitted = noon.Add(-or(j.Waits, time.Hour))

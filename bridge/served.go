@@ -30,28 +30,45 @@ func (l *look) occupy(c *cluster, entries []entry, order []int32) {
 	slices.SortFunc(c.rooms, func(a, b *room) int {
 		return strings.Compare(string(a.rental.ID), string(b.rental.ID))
 	})
-	c.listed = map[JobID][]*room{}
+	if len(c.rooms) == 0 {
+		return
+	}
+	c.listed, c.overlays = map[JobID][]*room{}, map[string]*room{}
 	for _, m := range c.rooms {
+		c.overlays[PartitionName(m.rental.ID)] = m
 		for _, j := range m.rental.Jobs {
 			c.listed[j] = append(c.listed[j], m)
 		}
 	}
-	if len(c.listed) == 0 {
-		return
-	}
 	c.already = map[*Demand]served{}
 	for _, at := range order {
 		d := entries[at].demand
-		if rooms := c.roomsFor(d.Job); len(rooms) > 0 && wanted(d) {
+		if rooms := c.roomsFor(d); len(rooms) > 0 && wanted(d) {
 			c.already[d] = l.settleIn(&entries[at], rooms)
 		}
 	}
 }
 
-func (c *cluster) roomsFor(j JobID) []*room {
-	rooms := c.listed[j]
-	if base := baseOf(j); base != j {
-		rooms = append(slices.Clone(rooms), c.listed[base]...)
+// roomsFor returns the rentals made for a demand, and those it was let into.
+func (c *cluster) roomsFor(d *Demand) []*room {
+	rooms := c.listed[d.Job]
+	base := baseOf(d.Job)
+	if base == d.Job && len(d.Overlays) == 0 {
+		return rooms
+	}
+	rooms = slices.Clone(rooms)
+	add := func(m *room) {
+		if m != nil && !slices.Contains(rooms, m) {
+			rooms = append(rooms, m)
+		}
+	}
+	if base != d.Job {
+		for _, m := range c.listed[base] {
+			add(m)
+		}
+	}
+	for _, o := range d.Overlays {
+		add(c.overlays[o])
 	}
 	return rooms
 }
