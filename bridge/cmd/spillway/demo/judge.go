@@ -30,7 +30,11 @@ func (p *play) summarise(ctx context.Context) (*Summary, error) {
 	if err := p.fromBooks(ctx, s); err != nil {
 		return nil, err
 	}
-	s.SubmitToCreateP95 = p95(p.submitToCreate())
+	waits, err := p.submitToCreate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.SubmitToCreateP95 = p95(waits)
 	s.NoticeToDrainedMax = longest(p.feed.took(bridge.NewsDrained))
 	s.StoppedToEligibleMx = longest(p.feed.took(bridge.NewsEligible))
 	return s, nil
@@ -79,36 +83,39 @@ func (p *play) admitToRun(j *job, r *record) []time.Duration {
 	return out
 }
 
-// submitToCreate is the time from sbatch to the create call of each rental that
-// needed no person; from the approval for those that did. The wait that policy
-// asks for is not ours and is taken off.
-func (p *play) submitToCreate() []time.Duration {
-	var out []time.Duration
-	asked := map[bridge.RentalID]time.Time{}
+// submitToCreate is, for each job that left, the time from the moment policy
+// allowed it to the create call made for it: from sbatch plus the wait that
+// policy asks for, or from the answer where a person was asked.
+func (p *play) submitToCreate(ctx context.Context) ([]time.Duration, error) {
+	c := socket.NewClient(p.rig.socket())
+	defer c.Close()
+	answered := map[bridge.RentalID]time.Time{}
 	for _, n := range p.feed.of(bridge.NewsApproved) {
-		asked[n.Rental] = n.At
+		answered[n.Rental] = n.At
 	}
-	seen := map[bridge.RentalID]bool{}
-	for _, n := range p.feed.of(bridge.NewsCreating) {
-		if seen[n.Rental] {
+	var out []time.Duration
+	for _, n := range lo.UniqBy(p.feed.of(bridge.NewsCreating), func(n bridge.News) bridge.RentalID { return n.Rental }) {
+		if at, asked := answered[n.Rental]; asked {
+			out = append(out, n.At.Sub(at))
 			continue
 		}
-		seen[n.Rental] = true
-		from, approved := asked[n.Rental]
-		if !approved {
-			from = p.allowed(n.Job)
+		a, err := socket.Call(ctx, c, desk.AskRental, desk.RentalRequest{Rental: string(n.Rental)})
+		if err != nil {
+			return nil, fmt.Errorf("ask for rental %s: %w", n.Rental, err)
 		}
-		if !from.IsZero() {
-			out = append(out, n.At.Sub(from))
+		for _, id := range a.Rental.Jobs {
+			if at := p.allowed(id); !at.IsZero() {
+				out = append(out, n.At.Sub(at))
+			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // allowedAfter is the wait that policy.yaml asks for.
 const allowedAfter = time.Second
 
-// allowed is the moment from which policy let a job leave; zero for a job that
+// allowed is the moment from which policy let a job leave; zero for one that
 // was requeued since, whose clock began anew.
 func (p *play) allowed(id bridge.JobID) time.Time {
 	for _, j := range p.jobs {
