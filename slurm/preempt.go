@@ -65,9 +65,14 @@ func (c *Cluster) Signal(ctx context.Context, id bridge.JobID, signal, to string
 	default:
 		return fmt.Errorf("signal job %s: to %q is not batch, steps or all", id, to)
 	}
-	_, err := c.run(ctx, append(args, string(id))...)
-	if noJob(err) {
-		return fmt.Errorf("signal job %s: %w", id, bridge.ErrNoJob)
+	// For a task of an array slurmctld sends the signal and answers "try again",
+	// and scancel would send it again every few seconds. It says so when verbose.
+	_, err := c.run(ctx, append(args, "--verbose", string(id))...)
+	switch {
+	case says(err, again):
+		return nil
+	case noJob(err):
+		err = bridge.ErrNoJob
 	}
 	if err != nil {
 		return fmt.Errorf("signal job %s: %w", id, err)
@@ -131,16 +136,16 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 			}
 			continue
 		}
-		if err := c.write(ctx, "update", "JobId="+address(j), "StartTime=now"); err != nil {
-			return false, err
-		}
+		// It may complain, for instance of an overlay without nodes, and do what
+		// was asked; what is read back decides.
+		wrote := c.write(ctx, "update", "JobId="+address(j), "StartTime=now")
 		again, err := c.records(ctx, j.ID)
 		if err != nil {
 			return false, err
 		}
 		for k := range again {
 			if again[k].pending() && c.delayed(&again[k]) {
-				return false, nil
+				return false, wrote
 			}
 		}
 	}

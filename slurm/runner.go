@@ -37,6 +37,10 @@ func (e *CommandError) Unwrap() error { return e.Err }
 // errTooMuch reports output beyond Options.MaxOutput.
 var errTooMuch = errors.New("more output than allowed")
 
+// again is what scancel says before it waits for some seconds and sends a
+// signal once more, which is never wanted: it is ended there.
+const again = "in transitional state"
+
 // maxMessage bounds what is kept of a command's standard error, in bytes.
 const maxMessage = 8 << 10
 
@@ -65,7 +69,7 @@ func (c *Cluster) feed(ctx context.Context, input string, args ...string) ([]byt
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	out := &bounded{left: c.options.MaxOutput, full: cancel}
-	message := &bounded{left: maxMessage}
+	message := &bounded{left: maxMessage, until: again, full: cancel}
 	cmd.Stdout, cmd.Stderr = out, message
 	err := cmd.Run()
 	switch {
@@ -99,12 +103,13 @@ func (c *Cluster) environment() []string {
 	return env
 }
 
-// bounded keeps so many bytes of what is written to it and only counts on.
+// bounded keeps so many bytes of what is written to it and drops the rest.
 type bounded struct {
-	kept bytes.Buffer
-	left int64
-	over bool
-	full func() // called once when the bound is passed
+	kept  bytes.Buffer
+	left  int64
+	over  bool
+	until string // a text that ends it, empty: none
+	full  func() // called once when the bound is passed or the text was seen
 }
 
 // Write implements io.Writer; it never fails, so that the command can end.
@@ -112,11 +117,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	keep := min(int64(len(p)), b.left)
 	b.left -= keep
 	b.kept.Write(p[:keep])
-	if keep < int64(len(p)) && !b.over {
+	passed := keep < int64(len(p)) || b.until != "" && bytes.Contains(b.kept.Bytes(), []byte(b.until))
+	if passed && !b.over {
 		b.over = true
-		if b.full != nil {
-			b.full()
-		}
+		b.full()
 	}
 	return len(p), nil
 }
