@@ -11,6 +11,7 @@ import (
 // as the demand and its terms stay the same.
 type entry struct {
 	demand *Demand
+	at     int32 // of demand, in its queue
 	job    JobID
 	terms  *Terms
 	limit  time.Duration // zero: none
@@ -40,52 +41,51 @@ const (
 // snapshot they came in and must not have changed since.
 type remembered struct {
 	demands []Demand
-	entries []entry
-	order   []int32
+	entries []entry // in the scheduler's order
 	facts   Facts
 	spare   []entry // of the look before: memory to write the next into
 }
 
-// prepare returns the entries of a queue and their order, taking from the last
-// look all that did not change.
-func (d *Decider) prepare(c *cluster) ([]entry, []int32) {
+// prepare returns the entries of a queue in the scheduler's order, taking from
+// the last look all that did not change.
+func (d *Decider) prepare(c *cluster) []entry {
 	last := d.last[c.q.Cluster]
 	if last == nil {
 		last = &remembered{}
 		d.last[c.q.Cluster] = last
 	}
-	same := sameTerms(d.policy, &last.facts, &c.facts)
-	entries := slices.Grow(last.spare[:0], len(c.q.Demands))[:len(c.q.Demands)]
-	moved := make([]int32, len(last.entries)) // where old entries are now, plus one
-	var fresh []int32
+	moved := make([]int32, len(last.demands)) // where old demands are now, plus one
+	var fresh []entry
+	if len(last.demands) == 0 {
+		fresh = make([]entry, 0, len(c.q.Demands))
+		d.batches.index.reserve(len(c.q.Demands))
+	}
 	old := 0
 	for i := range c.q.Demands {
 		demand := &c.q.Demands[i]
 		old = last.seek(old, c.q.Demands[i:])
 		if old < len(last.demands) && equalDemand(&last.demands[old], demand) {
-			entries[i] = last.entries[old]
-			entries[i].demand = demand
-			d.renew(&entries[i], c, same)
 			moved[old] = int32(i) + 1
 			old++
 			continue
 		}
-		entries[i] = entry{demand: demand}
-		fresh = append(fresh, int32(i))
+		fresh = append(fresh, entry{demand: demand, at: int32(i)})
 	}
 	// Filled in the order they are served in, what they share lies in that order.
-	for _, at := range sortEntries(entries, fresh) {
-		d.fill(&entries[at], c)
+	fresh = sortEntries(fresh)
+	for i := range fresh {
+		d.fill(&fresh[i], c)
 	}
-	kept := make([]int32, 0, len(last.order))
-	for _, at := range last.order {
-		if moved[at] > 0 {
-			kept = append(kept, moved[at]-1)
+	entries := mergeEntries(last.spare[:0], last.entries, fresh, moved)
+	same := sameTerms(d.policy, &last.facts, &c.facts)
+	for i := range entries {
+		e := &entries[i]
+		if e.demand = &c.q.Demands[e.at]; len(last.entries) > 0 {
+			d.renew(e, c, same)
 		}
 	}
-	order := mergeOrder(entries, kept, fresh)
-	*last = remembered{demands: c.q.Demands, entries: entries, order: order, facts: c.facts, spare: last.entries}
-	return entries, order
+	*last = remembered{demands: c.q.Demands, entries: entries, facts: c.facts, spare: last.entries}
+	return entries
 }
 
 // seek returns which old demand to compare the first of rest with: the one at

@@ -102,25 +102,29 @@ func TestShapeTable(t *testing.T) {
 // TestOrderOfQueue holds radix and merge against comparison.
 func TestOrderOfQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var entries []entry
 		all := rapid.SliceOfNDistinct(rapid.IntRange(1, 400), 0, 60, rapid.ID[int]).Draw(t, "ids")
-		var kept, fresh []int32
+		var kept, fresh []entry
+		moved, want := make([]int32, len(all)), 0
 		for i, id := range all {
 			d := drawDemand(t, "c", id)
 			d.Priority = rapid.OneOf(rapid.Int64Range(-2, 2), rapid.Int64()).Draw(t, "priority")
-			entries = append(entries, entry{demand: &d})
-			if rapid.Bool().Draw(t, "kept") {
-				kept = append(kept, int32(i))
-			} else {
-				fresh = append(fresh, int32(i))
+			e := entry{demand: &d, at: int32(i)}
+			switch rapid.SampledFrom([]string{"kept", "gone", "fresh"}).Draw(t, "entry") {
+			case "kept":
+				moved[i] = int32(i) + 1
+				kept, want = append(kept, e), want+1
+			case "gone":
+				kept = append(kept, e)
+			case "fresh":
+				fresh, want = append(fresh, e), want+1
 			}
 		}
-		order := mergeOrder(entries, sortEntries(entries, kept), sortEntries(entries, fresh))
-		if len(order) != len(entries) {
-			t.Fatalf("%d of %d in order", len(order), len(entries))
+		order := mergeEntries(nil, sortEntries(kept), sortEntries(fresh), moved)
+		if len(order) != want {
+			t.Fatalf("%d of %d in order", len(order), want)
 		}
 		for i := 1; i < len(order); i++ {
-			if a, b := entries[order[i-1]].demand, entries[order[i]].demand; compareDemands(a, b) > 0 {
+			if a, b := order[i-1].demand, order[i].demand; compareDemands(a, b) > 0 {
 				t.Fatalf("%s (%d) before %s (%d)", a.Job, a.Priority, b.Job, b.Priority)
 			}
 		}

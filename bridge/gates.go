@@ -51,11 +51,11 @@ func (l *look) judge(q *Queue) {
 		l.waitAll(q)
 		return
 	}
-	entries, order := l.prepare(c)
+	entries := l.prepare(c)
 	c.local = localNodes(q, rented)
-	l.occupy(c, entries, order)
-	for _, at := range order {
-		l.gate(c, &entries[at])
+	l.occupy(c, entries)
+	for i := range entries {
+		l.gate(c, &entries[i])
 		l.judged++
 	}
 }

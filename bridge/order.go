@@ -25,13 +25,13 @@ func compareJobs(a, b JobID) int {
 		cmp.Compare(len(a), len(b)), strings.Compare(string(a), string(b)))
 }
 
-// sortEntries returns the places of chosen entries in the scheduler's order: by
-// radix over the priority, then each run of equal priority by comparison.
-func sortEntries(entries []entry, chosen []int32) []int32 {
-	keys := make([]rank, len(chosen))
-	for i, at := range chosen {
+// sortEntries returns entries in the scheduler's order: by radix over the
+// priority, then each run of equal priority by comparison.
+func sortEntries(entries []entry) []entry {
+	keys := make([]rank, len(entries))
+	for i := range entries {
 		// Flipping all but the sign bit turns signed ascending into descending.
-		keys[i] = rank{uint64(entries[at].demand.Priority) ^ (1<<63 - 1), at}
+		keys[i] = rank{uint64(entries[i].demand.Priority) ^ (1<<63 - 1), int32(i)}
 	}
 	keys = radix(keys)
 	for from := 0; from < len(keys); {
@@ -46,10 +46,11 @@ func sortEntries(entries []entry, chosen []int32) []int32 {
 		}
 		from = to
 	}
+	out := make([]entry, len(keys))
 	for i := range keys {
-		chosen[i] = keys[i].at
+		out[i] = entries[keys[i].at]
 	}
-	return chosen
+	return out
 }
 
 type rank struct {
@@ -83,15 +84,29 @@ func radix(keys []rank) []rank {
 	return keys
 }
 
-// mergeOrder merges an order that is kept with places sorted anew.
-func mergeOrder(entries []entry, kept, fresh []int32) []int32 {
-	out := make([]int32, 0, len(kept)+len(fresh))
-	for _, at := range fresh {
-		n, _ := slices.BinarySearchFunc(kept, entries[at].demand, func(k int32, d *Demand) int {
-			return compareDemands(entries[k].demand, d)
-		})
-		out = append(append(out, kept[:n]...), at)
-		kept = kept[n:]
+// mergeEntries merges old entries, in order, with fresh ones, in order. moved
+// says where the demand of an old entry is now, plus one; zero: gone.
+func mergeEntries(out, old, fresh []entry, moved []int32) []entry {
+	if len(old) == 0 {
+		return fresh
 	}
-	return append(out, kept...)
+	out = slices.Grow(out, len(old)+len(fresh))
+	keep := func(part []entry) {
+		for i := range part {
+			if to := moved[part[i].at]; to > 0 {
+				out = append(out, part[i])
+				out[len(out)-1].at = to - 1
+			}
+		}
+	}
+	for i := range fresh {
+		n, _ := slices.BinarySearchFunc(old, fresh[i].demand, func(e entry, d *Demand) int {
+			return compareDemands(e.demand, d)
+		})
+		keep(old[:n])
+		old = old[n:]
+		out = append(out, fresh[i])
+	}
+	keep(old)
+	return out
 }

@@ -16,7 +16,7 @@ type served struct {
 
 // occupy computes the room of the cluster's rentals and fills it with the
 // pending demands they were made for, so that it is counted once.
-func (l *look) occupy(c *cluster, entries []entry, order []int32) {
+func (l *look) occupy(c *cluster, entries []entry) {
 	nodes := make(map[string]*Node, len(c.q.Nodes))
 	for i := range c.q.Nodes {
 		nodes[c.q.Nodes[i].Name] = &c.q.Nodes[i]
@@ -41,10 +41,10 @@ func (l *look) occupy(c *cluster, entries []entry, order []int32) {
 		}
 	}
 	c.already = map[*Demand]served{}
-	for _, at := range order {
-		d := entries[at].demand
+	for i := range entries {
+		d := entries[i].demand
 		if rooms := c.roomsFor(d); len(rooms) > 0 && wanted(d) {
-			c.already[d] = l.settleIn(&entries[at], rooms)
+			c.already[d] = l.settleIn(&entries[i], rooms)
 		}
 	}
 }

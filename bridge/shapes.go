@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 )
 
@@ -138,7 +139,7 @@ func (x *hashIndex) find(h uint64) int32 {
 
 func (x *hashIndex) add(h uint64, n int32) {
 	if 2*x.used >= len(x.slots) {
-		x.grow()
+		x.grow(max(64, 4*len(x.slots)))
 	}
 	x.put(hashSlot{h, n + 1})
 	x.used++
@@ -153,9 +154,16 @@ func (x *hashIndex) put(s hashSlot) {
 	x.slots[i] = s
 }
 
-func (x *hashIndex) grow() {
+// reserve makes room for n numbers more.
+func (x *hashIndex) reserve(n int) {
+	if size := 1 << bits.Len(uint(2*(x.used+n))); size > len(x.slots) {
+		x.grow(size)
+	}
+}
+
+func (x *hashIndex) grow(size int) {
 	old := x.slots
-	x.slots = make([]hashSlot, max(64, 4*len(old)))
+	x.slots = make([]hashSlot, size)
 	for _, s := range old {
 		if s.number != 0 {
 			x.put(s)
