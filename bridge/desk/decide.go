@@ -45,7 +45,7 @@ func (d *Desk) Decide(ctx context.Context, p Person, q DecideRequest) (DecideAns
 	if r.State != bridge.StateWaiting {
 		return d.late(ctx, p, &r, &q)
 	}
-	if err := d.answerable(&r, &q, bs); err != nil {
+	if err := d.answerable(ctx, &r, &q, bs); err != nil {
 		return DecideAnswer{}, err
 	}
 	saved, err := d.apply(ctx, &r, bridge.Decision{Rental: r.ID, Version: q.Version, Yes: q.Yes, Who: p.Name, Text: q.Text, At: d.Now()})
@@ -143,7 +143,7 @@ func orNobody(names []string) string {
 }
 
 // answerable refuses what the transaction would refuse anyway, with words.
-func (d *Desk) answerable(r *bridge.Rental, q *DecideRequest, bs []bridge.Balance) error {
+func (d *Desk) answerable(ctx context.Context, r *bridge.Rental, q *DecideRequest, bs []bridge.Balance) error {
 	if !r.AskUntil.IsZero() && !d.Now().Before(r.AskUntil) {
 		return wrong(Conflict, "spillway rentals", "too late: the question %s lapsed at %s", r.ID, Clock(r.AskUntil))
 	}
@@ -156,6 +156,9 @@ func (d *Desk) answerable(r *bridge.Rental, q *DecideRequest, bs []bridge.Balanc
 	if !q.Yes {
 		return nil
 	}
+	if err := d.flows(ctx); err != nil {
+		return err
+	}
 	if err := d.dearer(r); err != nil {
 		return err
 	}
@@ -167,6 +170,21 @@ func (d *Desk) answerable(r *bridge.Rental, q *DecideRequest, bs []bridge.Balanc
 			}
 			return wrong(OverBudget, "spillway spend "+string(b.Account), "the budget of %s is hard, no approval may exceed it%s", b.Account, left)
 		}
+	}
+	return nil
+}
+
+// flows refuses new money while it is frozen or protected. The store is asked,
+// not the latest look: a freeze holds from the moment it is stored.
+func (d *Desk) flows(ctx context.Context) error {
+	m, err := d.Reader.Marks(ctx)
+	switch {
+	case err != nil:
+		return unreadable(err)
+	case m.Frozen:
+		return wrong(Conflict, "spillway status", "new spending is frozen; an admin lets it go on with spillway thaw")
+	case m.Protected != "":
+		return wrong(Conflict, "spillway status", "nothing new is rented for now: %s", m.Protected)
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ func TestRentOverBudget(t *testing.T) {
 		"longer than policy lets machines live":  {words: "8xh100 48h spot", kind: Conflict, says: "24 h at most"},
 		"more machines than policy allows":       {words: "72xh100 1h", kind: Conflict},
 		"while frozen":                           {words: "8xh100 1h", change: func(_ *rules, w *world) { w.snap.Frozen = true }, kind: Conflict, says: "frozen"},
+		"frozen since the latest look":           {words: "8xh100 1h", change: func(_ *rules, w *world) { w.marks.Frozen = true }, kind: Conflict, says: "frozen"},
 		"in protected mode":                      {words: "8xh100 1h", change: func(_ *rules, w *world) { w.snap.Protected = true }, kind: Conflict},
 		"on old prices":                          {words: "8xh100 1h", change: func(_ *rules, w *world) { w.snap.Now = noon.Add(2 * time.Hour) }, kind: Conflict, says: "price"},
 		"where policy observes only":             {words: "8xh100 1h", change: func(r *rules, _ *world) { r.terms.Burst, r.terms.Why = false, bridge.ReasonObserve }, kind: Conflict, says: "only observes"},
@@ -307,6 +308,7 @@ func TestLateAndRepeatedAnswers(t *testing.T) {
 		"after its time, not yet lapsed": {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.snap.Now = noon.Add(2 * time.Hour) }, kind: Conflict, says: "too late"},
 		"after it lapsed":                {who: "mei", before: lapse, kind: Conflict, says: "too late: the question r-0013 lapsed at 2026-11-30 13:00 UTC"},
 		"when the price rose":            {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.snap.Offers[1].Rate = rate(33) }, kind: Conflict, says: "dearer"},
+		"while frozen":                   {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.marks.Frozen = true }, kind: Conflict, says: "frozen"},
 		"when a hard budget ran out":     {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.spent["site"] = usd(990) }, kind: OverBudget, says: "hard"},
 		"when somebody was faster": {who: "mei", before: func(t *testing.T, d *Desk, w *world, r Rental) {
 			w.meddle = func() { answerAs("tom", true)(t, d, w, r) }

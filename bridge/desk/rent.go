@@ -61,6 +61,9 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), true, before.State == bridge.StateWaiting
 		return a, nil
 	}
+	if err := d.flows(ctx); err != nil {
+		return RentAnswer{}, err
+	}
 	quotes, err := d.quotes(req, q.Lang)
 	if err != nil {
 		return RentAnswer{}, err
