@@ -2,13 +2,11 @@ package desk
 
 import (
 	"fmt"
-	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -249,98 +247,6 @@ func (s *sentence) money(w string) error {
 	return s.set(&Wish{Max: m})
 }
 
-func readMoney(v string) (bridge.Money, error) {
-	m := moneyWord.FindStringSubmatch(v)
-	switch {
-	case strings.HasPrefix(v, "¥"):
-		return bridge.Money{}, fmt.Errorf("%s may be yuan or yen: say 100cny or 100jpy", v)
-	case strings.HasPrefix(v, "€"):
-		return readMoney(strings.TrimPrefix(v, "€") + "eur")
-	case m == nil:
-		return bridge.Money{}, fmt.Errorf("%q is not an amount of money", v)
-	case m[1] != "" && m[3] != "" && !(m[1] == "$" && m[3] == "usd"):
-		return bridge.Money{}, fmt.Errorf("%s names two currencies", v)
-	case m[1] == "" && m[3] == "":
-		return bridge.Money{}, fmt.Errorf("%s of which currency? Say $%s or %scny", v, v, v)
-	}
-	r, ok := new(big.Rat).SetString(m[2])
-	if !ok {
-		return bridge.Money{}, fmt.Errorf("%q is not an amount of money", v)
-	}
-	r.Mul(r, big.NewRat(bridge.Micro, 1))
-	if !r.IsInt() || !r.Num().IsInt64() {
-		return bridge.Money{}, fmt.Errorf("%s does not fit: at most six decimals", v)
-	}
-	currency := strings.ToUpper(m[1] + m[3])
-	if m[1] == "$" {
-		currency = "USD"
-	}
-	return bridge.Money{Micro: r.Num().Int64(), Currency: bridge.Currency(currency)}, nil
-}
-
-// readDuration reads 6h, 90m, 1h30m, 1.5h, 2d, and Slurm's D-HH[:MM[:SS]] and
-// HH:MM:SS. Two numbers with one colon are refused: Slurm reads minutes and
-// seconds there, people mean hours.
-func readDuration(w string) (time.Duration, bool) {
-	if m := slurmTime.FindStringSubmatch(w); m != nil {
-		return clockTime(m[1], m[2], m[3], m[4])
-	}
-	if m := slurmDays.FindStringSubmatch(w); m != nil {
-		return clockTime(m[1], m[2], m[3], "")
-	}
-	if !unitsWord.MatchString(w) {
-		return 0, false
-	}
-	var sum time.Duration
-	for _, m := range unitsPart.FindAllStringSubmatch(w, -1) {
-		unit, ok := timeUnits[m[2]]
-		n, isNumber := new(big.Rat).SetString(m[1])
-		if !ok || !isNumber {
-			return 0, false
-		}
-		n.Mul(n, big.NewRat(int64(unit), 1))
-		if !n.IsInt() || !n.Num().IsInt64() || n.Num().Int64() > int64(maxDuration) {
-			return 0, false
-		}
-		sum += time.Duration(n.Num().Int64())
-	}
-	sum = sum.Round(time.Second)
-	return sum, sum > 0 && sum <= maxDuration
-}
-
-// maxDuration is more than any rental lasts.
-const maxDuration = 366 * 24 * time.Hour
-
-func clockTime(d, h, m, s string) (time.Duration, bool) {
-	var sum time.Duration
-	for _, part := range []struct {
-		s string
-		u time.Duration
-	}{{d, 24 * time.Hour}, {h, time.Hour}, {m, time.Minute}, {s, time.Second}} {
-		if part.s == "" {
-			continue
-		}
-		n, err := strconv.Atoi(part.s)
-		if err != nil || n > 100_000 {
-			return 0, false
-		}
-		sum += time.Duration(n) * part.u
-	}
-	return sum, sum > 0 && sum <= maxDuration
-}
-
-var timeUnits = map[string]time.Duration{
-	"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second,
-	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
-	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
-	"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
-}
-
-func isUnit(w string) bool {
-	_, ok := timeUnits[w]
-	return ok
-}
-
 func (s *sentence) take() string {
 	w := s.words[0]
 	s.words = s.words[1:]
@@ -366,75 +272,4 @@ func (s *sentence) bad(fixed, format string, args ...any) error {
 		try = "spillway rent 8xh100 for 2h"
 	}
 	return &Error{Kind: BadRequest, Understood: s.wish.String(), Wrong: fmt.Sprintf(format, args...), Try: try}
-}
-
-// tidy makes what phones and keyboards of other scripts type plain: full-width
-// forms, dashes of all lengths before a flag, times signs, invisible marks.
-// It returns the words in it, lower-case.
-func tidy(s string) []string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0xFF01 && r <= 0xFF5E:
-			return r - 0xFEE0
-		case r == '×' || r == '✕':
-			return 'x'
-		case r == 0x2010, r == 0x2011, r == 0x2012, r == 0x2212, r == 0xFE63:
-			return '-'
-		case unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, s)
-	words := strings.Fields(strings.ToLower(s))
-	for i, w := range words {
-		if rest := strings.TrimLeft(w, "-–—―﹘"); rest != w && len([]rune(w)) > len([]rune(rest)) && rest != "" && w != "-a" {
-			words[i] = "--" + rest
-		} else {
-			words[i] = strings.NewReplacer("–", "-", "—", "-").Replace(w)
-		}
-	}
-	return words
-}
-
-func listed(names []string) string {
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	if len(names) == 0 {
-		return "none yet"
-	}
-	if len(names) > 12 {
-		return strings.Join(names[:12], ", ") + " and more"
-	}
-	return strings.Join(names, ", ")
-}
-
-// nearest returns the name at most two edits away, the closest first; empty
-// when there is none.
-func nearest(w string, names []string) string {
-	best, at := "", 3
-	for _, n := range names {
-		if d := edits(w, n); d < at && d < len(n) {
-			best, at = n, d
-		}
-	}
-	return best
-}
-
-// edits is the number of single-letter changes between two words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,154 @@
+package desk
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// price works out what a quote costs. Boot and the margin that a decision gives
+// to jobs are paid for too, so that the asker has the whole time asked for.
+func (q *Quoted) price(r *request) error {
+	q.life = r.wish.duration() + q.offer.Boot.Round(time.Second) + bridge.LifeMargin
+	p, err := bridge.PriceOf(&q.offer, r.terms, q.life, q.Machines)
+	if err != nil {
+		return fmt.Errorf("work out price: %w", err)
+	}
+	q.Expected, q.AtMost, q.ceiling = p.Likely, p.Most, p.Ceiling
+	return nil
+}
+
+// rank puts what can be had before what cannot, and last what policy rules out.
+func (q *Quoted) rank() int {
+	switch {
+	case q.Outcome == AtOnce:
+		return 0
+	case q.Outcome == AskOne:
+		return 1
+	case !q.barred:
+		return 2
+	}
+	return 3
+}
+
+// machines is how many machines of an offer a wish means; false if it does not
+// mean this offer.
+func (r *request) machines(o *bridge.Offer) (int, bool) {
+	w := &r.wish
+	if w.Market != "" && o.Pool.Market != w.Market || w.Type != "" && o.Pool.Type != w.Type {
+		return 0, false
+	}
+	if w.Place != "" && w.Place != o.Pool.Cloud && w.Place != o.Pool.Region && w.Place != o.Pool.Zone {
+		return 0, false
+	}
+	if r.demand != nil && w.Machines == 0 && w.GPUs == 0 && w.CPUs == 0 {
+		fit, ok := bridge.FitOffer(o, &r.demand.Shape, r.demand.Nodes, r.demand.Count)
+		return fit.Machines, ok
+	}
+	shape := bridge.Shape{CPUs: w.CPUs, MemoryMiB: w.MemoryMiB, GPUType: w.GPUType}
+	n := max(w.Machines, 1)
+	switch {
+	case w.GPUs > 0 && w.Machines > 0:
+		shape.GPUs = w.GPUs
+	case w.GPUs > 0:
+		if o.Shape.GPUs == 0 {
+			return 0, false
+		}
+		shape.GPUs = min(w.GPUs, o.Shape.GPUs)
+		n = (w.GPUs + o.Shape.GPUs - 1) / o.Shape.GPUs
+	}
+	return n, o.Holds(&shape)
+}
+
+// judge says what asking for a quoted offer now would lead to.
+func (d *Desk) judge(r *request, q *Quoted) error {
+	t, o := r.terms, &q.offer
+	q.Outcome = Refused
+	switch {
+	case !t.Burst:
+		q.Why = t.Why
+	case !slices.Contains(t.Markets, o.Pool.Market),
+		len(t.Clouds) > 0 && !slices.Contains(t.Clouds, o.Pool.Cloud),
+		len(t.Regions) > 0 && !slices.Contains(t.Regions, o.Pool.Region):
+		q.Why, q.barred = bridge.ReasonNoOffer, true
+	case t.MaxRate.Micro > 0 && (o.Rate.Currency != t.MaxRate.Currency || o.Rate.Micro > t.MaxRate.Micro),
+		above(q.AtMost, t.MaxCost), above(q.AtMost, r.wish.Max):
+		q.Why = bridge.ReasonTooDear
+	case r.wish.duration() > t.Life && t.Life > 0:
+		q.Why = bridge.ReasonMost
+	case q.Machines+r.rented() > t.Most:
+		q.Why = bridge.ReasonMost
+	case r.snap.Frozen:
+		q.Why = bridge.ReasonFrozen
+	case r.snap.Protected:
+		q.Why = bridge.ReasonProtected
+	case !o.Fresh(d.Now()):
+		q.Why = bridge.ReasonNoPrice
+	case o.Available >= 0 && o.Available < q.Machines, r.down(o.Pool, d.Now()):
+		q.Why = bridge.ReasonPoolsDown
+	default:
+		return r.afford(q)
+	}
+	return nil
+}
+
+func above(m, limit bridge.Money) bool {
+	if limit.Micro == 0 {
+		return false
+	}
+	c, err := m.Cmp(limit)
+	return err != nil || c > 0
+}
+
+// rented counts the machines the project has already.
+func (r *request) rented() int {
+	n := 0
+	for i := range r.snap.Rentals {
+		if x := &r.snap.Rentals[i]; x.State.Held() && x.Account.Project() == r.account.Project() {
+			n += x.Count
+		}
+	}
+	return n
+}
+
+func (r *request) down(p bridge.Pool, now time.Time) bool {
+	return slices.ContainsFunc(r.snap.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p && now.Before(h.DownUntil) })
+}
+
+// afford looks at the budgets: room, a question, or no.
+func (r *request) afford(q *Quoted) error {
+	if len(r.bs) == 0 {
+		q.Why = bridge.ReasonUnfunded
+		return nil
+	}
+	q.Outcome, q.Why = AtOnce, ""
+	for i := range r.bs {
+		b := &r.bs[i]
+		left, err := b.Left()
+		if err != nil {
+			return fmt.Errorf("balance of %s: %w", b.Account, err)
+		}
+		over, err := q.AtMost.Sub(left)
+		if err != nil { // another currency: no rate is ever guessed
+			q.Outcome, q.Why, q.tight = Refused, bridge.ReasonNoBudget, *b
+			return nil //nolint:nilerr // an amount this budget cannot pay is an answer, not a fault
+		}
+		if over.Micro <= 0 {
+			continue
+		}
+		if over.Micro > q.Over.Micro || b.Hard {
+			q.Over, q.tight = over, *b
+		}
+		if b.Hard || !r.terms.Ask {
+			q.Outcome, q.Why = Refused, bridge.ReasonNoBudget
+			return nil
+		}
+		q.Outcome, q.Why = AskOne, bridge.ReasonOverBudget
+	}
+	if q.Outcome == AtOnce && above(q.AtMost, r.terms.AskAbove) {
+		q.Outcome, q.Why = AskOne, bridge.ReasonAskAbove
+	}
+	return nil
+}
