@@ -149,19 +149,24 @@ func (d *Desk) known(s *bridge.Snapshot) *Known {
 	return k
 }
 
-// checkNames refuses names given in fields that nothing on offer has; words
-// were checked while they were read.
+// checkNames refuses names given in fields that nothing on offer has, and
+// spells the others as they are listed; words were checked while they were read.
 func checkNames(w *Wish, k *Known) error {
 	for _, f := range []struct {
-		what, name string
-		known      []string
-	}{{"GPU", w.GPUType, k.GPUs}, {"machine type", w.Type, k.Types}, {"cloud, region or zone", w.Place, k.Places}} {
-		if f.name == "" || slices.Contains(f.known, f.name) {
+		what  string
+		name  *string
+		known []string
+	}{{"GPU", &w.GPUType, k.GPUs}, {"machine type", &w.Type, k.Types}, {"cloud, region or zone", &w.Place, k.Places}} {
+		if *f.name == "" {
 			continue
 		}
-		e := wrong(BadRequest, "", "no %s is called %q; known: %s", f.what, f.name, listed(f.known))
-		if near := nearest(f.name, f.known); near != "" {
-			e.Try = strings.ReplaceAll("spillway quote "+w.String(), f.name, near)
+		if as, ok := among(f.known, *f.name); ok {
+			*f.name = as
+			continue
+		}
+		e := wrong(BadRequest, "", "no %s is called %q; known: %s", f.what, *f.name, listed(f.known))
+		if near := nearest(*f.name, f.known); near != "" {
+			e.Try = strings.ReplaceAll("spillway quote "+w.String(), *f.name, near)
 		}
 		return e
 	}

@@ -8,7 +8,7 @@ import (
 
 // tidy makes what phones and keyboards of other scripts type plain: full-width
 // forms, dashes of all lengths before a flag, times signs, invisible marks.
-// It returns the words in it, lower-case.
+// It returns the words in it; their case is kept.
 func tidy(s string) []string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -23,9 +23,9 @@ func tidy(s string) []string {
 		}
 		return r
 	}, s)
-	words := strings.Fields(strings.ToLower(s))
+	words := strings.Fields(s)
 	for i, w := range words {
-		if rest := strings.TrimLeft(w, "-–—―﹘"); rest != w && rest != "" && w != "-a" {
+		if rest := strings.TrimLeft(w, "-–—―﹘"); rest != w && rest != "" && !strings.EqualFold(w, "-a") {
 			words[i] = "--" + rest
 		} else {
 			words[i] = strings.NewReplacer("–", "-", "—", "-").Replace(w)

@@ -41,6 +41,9 @@ type sentence struct {
 	words []string
 }
 
+// currencies are those that can be written behind an amount.
+var currencies = []string{"usd", "eur", "cny", "gbp", "jpy"}
+
 // fillers carry no meaning of their own.
 var fillers = []string{"for", "with", "of", "and", "a", "an", "please", "each", "gpu", "gpus", "time"}
 
@@ -87,11 +90,11 @@ func (s *sentence) next() error {
 	case "max", "under", "<=":
 		return s.money(w)
 	case "because", "reason":
-		text := strings.Join(s.words, " ")
+		text := strings.Join(s.words, " ") // as it was written
 		s.words = nil
 		return s.set(&Wish{Reason: text})
 	case "for", "duration", "gpus":
-		if len(s.words) > 0 && number.MatchString(s.words[0]) && w != "gpus" && (len(s.words) == 1 || !isUnit(s.words[1])) {
+		if len(s.words) > 0 && number.MatchString(s.words[0]) && w != "gpus" && (len(s.words) == 1 || !isUnit(strings.ToLower(s.words[1]))) {
 			return s.bareNumber(s.take())
 		}
 		return nil
@@ -128,11 +131,11 @@ func (s *sentence) quantity(w string) error {
 	if moneyWord.MatchString(w) || strings.HasPrefix(w, "$") {
 		return s.bad("max "+w, "%s is money: say what it is for", w)
 	}
-	if slices.Contains(s.known.Types, w) {
-		return s.set(&Wish{Type: w})
+	if kind, ok := among(s.known.Types, w); ok {
+		return s.set(&Wish{Type: kind})
 	}
-	if slices.Contains(s.known.Places, w) {
-		return s.set(&Wish{Place: w})
+	if place, ok := among(s.known.Places, w); ok {
+		return s.set(&Wish{Place: place})
 	}
 	return s.unknown(w)
 }
@@ -149,7 +152,7 @@ func (s *sentence) numbered(n string) error {
 		}
 	case amountUnit.MatchString(n + unit):
 		return s.amount(n, unit)
-	case slices.Contains(append([]string{"gpu", "gpus"}, s.known.GPUs...), unit), slices.Contains(s.known.Types, unit):
+	case s.isKind(unit):
 		return s.sized(n, unit)
 	}
 	if d, ok := readDuration(n + unit); ok {
@@ -162,15 +165,31 @@ func (s *sentence) numbered(n string) error {
 	return s.bareNumber(n)
 }
 
+// isKind reports whether a word names GPUs or machines.
+func (s *sentence) isKind(w string) bool {
+	_, gpu := among(s.known.GPUs, w)
+	_, machine := among(s.known.Types, w)
+	return gpu || machine || w == "gpu" || w == "gpus"
+}
+
+// among finds a name in a list whatever its case, and returns it as listed.
+func among(names []string, w string) (string, bool) {
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, w) }); i >= 0 {
+		return names[i], true
+	}
+	return "", false
+}
+
 // sized reads a count of GPUs or of machines of a type.
 func (s *sentence) sized(n, what string) error {
-	switch {
-	case slices.Contains([]string{"gpu", "gpus"}, what):
+	if what == "gpu" || what == "gpus" {
 		return s.count(n, func(k int) *Wish { return &Wish{GPUs: k} })
-	case slices.Contains(s.known.GPUs, what):
-		return s.count(n, func(k int) *Wish { return &Wish{GPUs: k, GPUType: what} })
-	case slices.Contains(s.known.Types, what):
-		return s.count(n, func(k int) *Wish { return &Wish{Machines: k, Type: what} })
+	}
+	if gpu, ok := among(s.known.GPUs, what); ok {
+		return s.count(n, func(k int) *Wish { return &Wish{GPUs: k, GPUType: gpu} })
+	}
+	if kind, ok := among(s.known.Types, what); ok {
+		return s.count(n, func(k int) *Wish { return &Wish{Machines: k, Type: kind} })
 	}
 	all := append(slices.Clone(s.known.GPUs), s.known.Types...)
 	near := nearest(what, all)
@@ -221,8 +240,8 @@ func (s *sentence) place(w string) error {
 		return s.bad("", "a cloud or region is missing after %q", w)
 	}
 	v := s.take()
-	if slices.Contains(s.known.Places, v) {
-		return s.set(&Wish{Place: v})
+	if place, ok := among(s.known.Places, v); ok {
+		return s.set(&Wish{Place: place})
 	}
 	if near := nearest(v, s.known.Places); near != "" {
 		return s.bad("in "+near, "no cloud, region or zone is called %q; did you mean %s? Known: %s", v, near, listed(s.known.Places))
@@ -234,21 +253,25 @@ func (s *sentence) place(w string) error {
 // that two currencies share.
 func (s *sentence) money(w string) error {
 	if len(s.words) == 0 {
-		return s.bad("max $120", "how much? An amount is missing after %q", w)
+		return s.bad("", "how much? An amount is missing after %q", w)
 	}
 	v := s.take()
-	if decimal.MatchString(v) && len(s.words) > 0 && slices.Contains([]string{"usd", "eur", "cny", "gbp", "jpy"}, s.words[0]) {
+	if decimal.MatchString(v) && len(s.words) > 0 && slices.Contains(currencies, strings.ToLower(s.words[0])) {
 		v += s.take()
 	}
 	m, err := readMoney(v)
 	if err != nil {
-		return s.bad("max $120", "%s", err)
+		fixed := ""
+		if decimal.MatchString(v) {
+			fixed = "max $" + v
+		}
+		return s.bad(fixed, "%s", err)
 	}
 	return s.set(&Wish{Max: m})
 }
 
 func (s *sentence) take() string {
-	w := s.words[0]
+	w := strings.ToLower(s.words[0])
 	s.words = s.words[1:]
 	return w
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var known = &Known{
-	GPUs: []string{"a100", "h100", "l40s"}, Types: []string{"g5.xlarge", "gpu8"}, Places: []string{"stratus", "east", "east-1"},
+	GPUs: []string{"a100", "h100", "l40s"}, Types: []string{"g5.xlarge", "gpu8", "Standard_ND96"}, Places: []string{"stratus", "east", "east-1"},
 }
 
 func TestWordsAreReadInAnyOrderAndSpelling(t *testing.T) {
@@ -37,7 +37,8 @@ func TestWordsAreReadInAnyOrderAndSpelling(t *testing.T) {
 		"only CPUs and memory":     {"4 machines 16cpu 64 gb 1.5h", Wish{Machines: 4, CPUs: 16, MemoryMiB: 64 << 10, Seconds: 5400}},
 		"days and hours of slurm":  {"8 gpus 1-12:00", Wish{GPUs: 8, Seconds: 36 * 3600}},
 		"a job":                    {"job 4711_3", Wish{Job: "4711_3"}},
-		"a reason takes the rest":  {"8xh100 6h because the paper is due for 2 days", Wish{GPUs: 8, GPUType: "h100", Seconds: sixHours, Reason: "the paper is due for 2 days"}},
+		"a reason takes the rest":  {"8xh100 6h because the Paper is due for 2 days", Wish{GPUs: 8, GPUType: "h100", Seconds: sixHours, Reason: "the Paper is due for 2 days"}},
+		"a type with capitals":     {"2xstandard_nd96 1h", Wish{Machines: 2, Type: "Standard_ND96", Seconds: 3600}},
 		"six decimals of money":    {"1xgpu8 1h max 0.000001cny", Wish{Machines: 1, Type: "gpu8", Seconds: 3600, Max: bridge.Money{Micro: 1, Currency: "CNY"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
