@@ -60,7 +60,7 @@ func TestRoleTable(t *testing.T) {
 		}, "owner budget approver admin"},
 		"explain a job": {func(ctx context.Context, d *Desk, p Person) error {
 			return second(d.Explain(ctx, p, ExplainRequest{Job: "4711"}))
-		}, "owner approver admin"},
+		}, "owner budget approver admin"},
 		"list somebody's queue": {func(ctx context.Context, d *Desk, p Person) error {
 			return second(d.Queue(ctx, p, QueueRequest{User: "ben"}))
 		}, "approver admin"},
