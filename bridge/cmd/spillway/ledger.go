@@ -16,7 +16,7 @@ func (ledgerCheckCmd) Help() string {
 
 Exit code 7 when something does not balance.
 
-JSON keys: balanced, entries, problems[], head.`
+JSON keys: balanced, entries, open_holds, held[], posted[], problems[], head.`
 }
 
 // Run checks the books.

@@ -40,7 +40,7 @@ func (releaseCmd) Help() string {
 Releasing needs no budget and no approval, and may be asked again without harm. --by-tag needs the configuration only;
 stop the daemon first, or it may rent again.
 
-JSON keys: released[] (rental, was, changed, text); with --by-tag: machines[] (cloud, id, rental, node, state), ended.`
+JSON keys: released[] (rental, was, changed, text); with --by-tag: machines[] (cloud, id, rental, state, launched), ended.`
 }
 
 // Run gives machines back.
