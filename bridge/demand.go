@@ -96,12 +96,14 @@ type Node struct {
 	States     []string `json:"states"`
 	Partitions []string `json:"partitions,omitempty"`
 	Shape      Shape    `json:"shape"` // what it has
-	Free       Shape    `json:"free"`  // what is not allocated; empty when not schedulable
-	Features   []string `json:"features,omitempty"`
-	Reason     string   `json:"reason,omitempty"`
-	Dynamic    bool     `json:"dynamic"` // registered itself, not in the configuration
-	Responding bool     `json:"responding"`
-	Usable     bool     `json:"usable"` // up, not drained, not failing: the scheduler may place jobs on it
+	Free       Shape    `json:"free"`  // what is not allocated; empty when not schedulable or kept for a planned job
+	// IdleSince is since when no job is on it; zero while one is, or unknown.
+	IdleSince  time.Time `json:"idle_since"`
+	Features   []string  `json:"features,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	Dynamic    bool      `json:"dynamic"` // registered itself, not in the configuration
+	Responding bool      `json:"responding"`
+	Usable     bool      `json:"usable"` // up, not drained, not failing: the scheduler may place jobs on it
 }
 
 // Queue is one complete observation of one cluster.

@@ -120,7 +120,7 @@ func (l *look) closes(c *cluster, o *opening, v *Verdict) bool {
 			}
 		}
 	}
-	return l.answered(c, o.demand, v) || l.route(c, o, v) || c.fitsLocally(o, v) || l.early(o.entry, v) || l.blocked(o.payer, v)
+	return l.answered(c, o.demand, v) || l.route(c, o, v) || l.fitsLocally(c, o, v) || l.early(o.entry, v) || l.blocked(o.payer, v)
 }
 
 // byStanding returns the verdict a standing alone decides.
@@ -187,20 +187,31 @@ func (l *look) answered(c *cluster, d *Demand, v *Verdict) bool {
 	return true
 }
 
-// fitsLocally lets the scheduler use its own free nodes first.
-func (c *cluster) fitsLocally(o *opening, v *Verdict) bool {
+// localGrace is how long a scheduler may leave an idle node and a job that fits
+// it apart: after that it has a reason that nodes do not show, and the node no
+// longer holds the job back.
+const localGrace = 2 * time.Minute
+
+// fitsLocally lets the scheduler use its own free nodes first, also for a job it
+// has not looked at yet.
+func (l *look) fitsLocally(c *cluster, o *opening, v *Verdict) bool {
 	d, nodes := o.demand, int(o.nodes)
-	if len(c.local) == 0 || d.Standing != StandingHelps {
+	if len(c.local) == 0 {
 		return false
 	}
 	key := fullKey{o.shape, d.Partition}
 	if nodes == 1 && c.full[key] {
 		return false
 	}
+	patient, passed := l.s.Now.Sub(waitsSince(d)) > localGrace, false
 	var places []*place
 	var names []string
 	for _, n := range c.local {
-		if inPartition(d.Partition, n.partitions) {
+		switch {
+		case !inPartition(d.Partition, n.partitions):
+		case patient && !n.idleSince.IsZero() && l.s.Now.Sub(n.idleSince) > localGrace:
+			passed = true
+		default:
 			places, names = append(places, &n.place), append(names, n.name)
 		}
 	}
@@ -219,7 +230,7 @@ func (c *cluster) fitsLocally(o *opening, v *Verdict) bool {
 	if o.left < all {
 		o.before = joinDetail(fmt.Sprintf("%d of %d fit on local nodes", all-o.left, int(o.count)), o.before)
 	}
-	if nodes == 1 {
+	if nodes == 1 && !passed {
 		c.full[key] = true
 	}
 	return false

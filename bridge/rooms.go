@@ -97,7 +97,7 @@ func localNodes(q *Queue, rented map[string]bool) []*localNode {
 		if !n.Usable || n.Free.CPUs <= 0 || isRented(n, rented) {
 			continue
 		}
-		out = append(out, &localNode{place{&n.Shape, n.Free, n.Features}, n.Partitions, n.Name})
+		out = append(out, &localNode{place{&n.Shape, n.Free, n.Features}, n.Partitions, n.Name, n.IdleSince})
 	}
 	slices.SortFunc(out, func(a, b *localNode) int { return strings.Compare(a.name, b.name) })
 	return out
@@ -107,6 +107,7 @@ type localNode struct {
 	place
 	partitions []string
 	name       string
+	idleSince  time.Time
 }
 
 func isRented(n *Node, rented map[string]bool) bool {

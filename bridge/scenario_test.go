@@ -113,11 +113,12 @@ type scenarioRun struct {
 }
 
 type scenarioNode struct {
-	Name       string    `yaml:"name"`
-	Partitions []string  `yaml:"partitions"`
-	Free       *Hardware `yaml:"free"`
-	Drained    bool      `yaml:"drained"`
-	Dynamic    bool      `yaml:"dynamic"`
+	Name       string        `yaml:"name"`
+	Partitions []string      `yaml:"partitions"`
+	Free       *Hardware     `yaml:"free"`
+	Drained    bool          `yaml:"drained"`
+	Dynamic    bool          `yaml:"dynamic"`
+	Idle       time.Duration `yaml:"idle"`
 	Hardware   `yaml:",inline"`
 }
 
@@ -244,6 +245,9 @@ func (w *scenario) queue(name string, seen time.Duration) Queue {
 	}
 	for _, n := range w.Nodes {
 		node := Node{Name: n.Name, Usable: !n.Drained, Responding: true, Partitions: n.Partitions, Shape: n.shape(), Features: n.Features, Dynamic: n.Dynamic}
+		if n.Idle > 0 {
+			node.IdleSince = noon.Add(-n.Idle)
+		}
 		node.Free = node.Shape
 		if n.Free != nil {
 			node.Free = n.Free.shape()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -150,8 +151,17 @@ func readNode(r record) (bridge.Node, error) {
 	if n.Shape, err = readCapacity(r); err != nil {
 		return n, err
 	}
-	if n.Usable {
-		n.Free, err = readFree(r, n.Shape)
+	// What is planned is kept for a larger job; others do not get it.
+	if n.Usable && !hasAny(states, "PLANNED") {
+		if n.Free, err = readFree(r, n.Shape); err != nil {
+			return n, err
+		}
+	}
+	if hasAny(states, "IDLE") {
+		var busy int64
+		if busy, err = r.number("LastBusyTime", 0); busy > 0 {
+			n.IdleSince = time.Unix(busy, 0).UTC()
+		}
 	}
 	return n, err
 }
