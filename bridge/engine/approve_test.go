@@ -37,18 +37,18 @@ func TestQuestionHoldsNothingAndAYesBuys(t *testing.T) {
 		r := w.question()
 		time.Sleep(10 * time.Minute)
 		b, err := w.store.Balances(t.Context(), w.now(), w.budgets)
-		if err != nil || b[0].Held.Micro != 0 || len(w.a.creates) != 0 || w.told(bridge.NewsAsked) != 1 {
-			t.Fatalf("while a question is open: held %v, %d calls, asked %d times (%v)", b[0].Held, len(w.a.creates), w.told(bridge.NewsAsked), err)
+		if err != nil || b[0].Held.Micro != 0 || w.a.sent() != 0 || w.told(bridge.NewsAsked) != 1 {
+			t.Fatalf("while a question is open: held %v, %d calls, asked %d times (%v)", b[0].Held, w.a.sent(), w.told(bridge.NewsAsked), err)
 		}
 		if err := w.yes(r); err != nil {
 			t.Fatal(err)
 		}
 		asked := time.Now()
-		w.until(time.Minute, "create sent", func() bool { return len(w.a.creates) == 1 })
+		w.until(time.Minute, "create sent", func() bool { return w.a.sent() == 1 })
 		if d := time.Since(asked); d > 2*time.Second {
 			t.Errorf("from the yes to the create call: %s", d)
 		}
-		if l := w.a.creates[0]; !l.Expires.Equal(w.live()[0].Expires) || l.Expires.Before(asked.Add(time.Hour)) {
+		if l := w.a.first(); !l.Expires.Equal(w.live()[0].Expires) || l.Expires.Before(asked.Add(time.Hour)) {
 			t.Errorf("its life is from the question, not from the yes: %s", l.Expires)
 		}
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
@@ -81,12 +81,10 @@ func TestINV_I21_UnansweredQuestionLapsesAndIsNotAskedAgainAtOnce(t *testing.T) 
 func TestQuestionIsWithdrawnWithItsDemand(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.tight()
-		j := w.cluster.submit("1", 1, 8, time.Minute)
+		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.question()
-		w.cluster.mu.Lock()
-		j.state = "cancelled"
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.jobs["1"].state = "cancelled" })
 		w.until(10*time.Second, "withdrawn", func() bool { return w.told(bridge.NewsWithdrawn) == 1 && len(w.live()) == 0 })
 	})
 }
@@ -94,21 +92,19 @@ func TestQuestionIsWithdrawnWithItsDemand(t *testing.T) {
 func TestC_F06_LateYesToAVanishedDemandBuysNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.tight()
-		j := w.cluster.submit("1", 1, 8, time.Minute)
+		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		r := w.question()
 		w.kill() // so that the question is not withdrawn first
 		w.open()
-		w.cluster.mu.Lock()
-		j.state = "cancelled"
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.jobs["1"].state = "cancelled" })
 		if err := w.yes(r); err != nil {
 			t.Fatal(err)
 		}
 		w.close()
 		w.start()
 		w.settled(time.Minute)
-		if n := len(w.a.creates) + len(w.b.creates); n != 0 {
+		if n := w.a.sent() + w.b.sent(); n != 0 {
 			t.Errorf("%d create calls", n)
 		}
 	})

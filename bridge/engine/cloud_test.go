@@ -329,3 +329,12 @@ func (c *cloud) setup(f func(*cloud)) {
 	defer c.mu.Unlock()
 	f(c)
 }
+
+// sent is how many create calls arrived, made how many machines there ever were.
+func (c *cloud) sent() int { c.mu.Lock(); defer c.mu.Unlock(); return len(c.creates) }
+func (c *cloud) made() int { c.mu.Lock(); defer c.mu.Unlock(); return c.next }
+
+func (c *cloud) called(name string) int { c.mu.Lock(); defer c.mu.Unlock(); return c.calls[name] }
+
+// first is the first create call.
+func (c *cloud) first() bridge.Launch { c.mu.Lock(); defer c.mu.Unlock(); return c.creates[0] }

@@ -27,6 +27,7 @@ type cluster struct {
 	calls    map[string]int
 	signals  []string
 	starts   map[bridge.JobID]int
+	rash     int // nodes dismissed that were neither drained nor dead
 }
 
 type job struct {
@@ -63,12 +64,15 @@ func newCluster() *cluster {
 	}
 }
 
-func (c *cluster) submit(id bridge.JobID, nodes, gpus int, work time.Duration) *job {
+func (c *cluster) submit(id bridge.JobID, nodes, gpus int, work time.Duration, change ...func(*job)) *job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	j := &job{
 		id: id, user: "ann", account: "proj", nodes: nodes, gpus: gpus, work: work, limit: time.Hour, restartable: true,
 		state: "pending", routed: map[string]bool{}, submitted: time.Now(), eligible: time.Now(),
+	}
+	for _, f := range change {
+		f(j)
 	}
 	c.jobs[id] = j
 	return j
@@ -177,9 +181,9 @@ func (c *cluster) enter(name string) (func(), error) {
 }
 
 func (c *cluster) Observe(ctx context.Context) (bridge.Queue, error) {
-	if c.slow > 0 {
+	if slow := c.slowness(); slow > 0 {
 		select {
-		case <-time.After(c.slow):
+		case <-time.After(slow):
 		case <-ctx.Done():
 			return bridge.Queue{}, ctx.Err()
 		}
@@ -272,6 +276,9 @@ func (c *cluster) Dismiss(_ context.Context, r *bridge.Rental, nodes []string) e
 	}
 	part := bridge.PartitionName(r.ID)
 	for _, n := range nodes {
+		if x := c.nodes[n]; x != nil && !x.drained && !x.dead {
+			c.rash++
+		}
 		delete(c.nodes, n)
 		c.overlays[part] = slices.DeleteFunc(c.overlays[part], func(x string) bool { return x == n })
 	}
@@ -396,3 +403,12 @@ func (c *cluster) Expedite(_ context.Context, id bridge.JobID) (bool, error) {
 }
 
 func (c *cluster) Comment(context.Context, bridge.JobID, string) error { return nil }
+
+func (c *cluster) called(name string) int { c.mu.Lock(); defer c.mu.Unlock(); return c.calls[name] }
+
+func (c *cluster) started(id bridge.JobID) int { c.mu.Lock(); defer c.mu.Unlock(); return c.starts[id] }
+
+func (c *cluster) slowness() time.Duration { c.mu.Lock(); defer c.mu.Unlock(); return c.slow }
+
+// set changes the cluster.
+func (c *cluster) set(f func(*cluster)) { c.mu.Lock(); defer c.mu.Unlock(); f(c) }

@@ -219,14 +219,16 @@ func crashStory(w *world, points ...string) (passed []string) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		passed = d.all
-		if point != "" && !d.fired {
-			w.t.Errorf("the story never came to %q", point)
-		}
 		if point != "" || len(points) == 0 {
 			w.kill()
 			w.ports = nil
 		}
+		doomLock <- struct{}{}
+		passed = d.all
+		if point != "" && !d.fired {
+			w.t.Errorf("the story never came to %q", point)
+		}
+		<-doomLock
 	}
 	return passed
 }
@@ -244,11 +246,17 @@ func (w *world) crashed(d *doom) bool {
 func (w *world) take(node string) {
 	for _, c := range []*cloud{w.a, w.b} {
 		for _, id := range c.live() {
-			if m := c.machines[id]; bridge.NodeName(m.launch.Rental, m.ordinal) == node {
+			if c.nodeOf(id) == node {
 				c.notice(id)
 			}
 		}
 	}
+}
+
+func (c *cloud) nodeOf(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bridge.NodeName(c.machines[id].launch.Rental, c.machines[id].ordinal)
 }
 
 // points are the crash points worth a run: every write, and of each kind of
@@ -335,10 +343,10 @@ func TestINV_I25_CrashDuringRecovery(t *testing.T) {
 // was lost or started for nothing.
 func (w *world) sane() {
 	w.t.Helper()
-	if n := w.a.next + w.b.next; n > 5 {
+	if n := w.a.made() + w.b.made(); n > 5 {
 		w.t.Errorf("%d machines; want 2 for the job that was taken off one, 2 for the gang\n%s", n, strings.Join(w.story(), "\n"))
 	}
-	if one, two := w.cluster.starts["1"], w.cluster.starts["2"]; one > 2 || two > 1 {
+	if one, two := w.cluster.started("1"), w.cluster.started("2"); one > 2 || two > 1 {
 		w.t.Errorf("the jobs were started %d and %d times\n%s", one, two, strings.Join(w.story(), "\n"))
 	}
 	m, err := w.store.Marks(w.t.Context())

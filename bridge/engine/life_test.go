@@ -12,8 +12,8 @@ func TestQueueOverflowsAndDrainsAgain(t *testing.T) {
 		w.start()
 		w.until(10*time.Minute, "both jobs done", func() bool { return w.job("1").state == "done" && w.job("2").state == "done" })
 		w.settled(5 * time.Minute)
-		if n := len(w.a.machines); n != 2 || len(w.b.machines) != 0 {
-			t.Errorf("%d machines on the cheaper cloud, %d on the other; want 2 and 0", n, len(w.b.machines))
+		if n := w.a.made(); n != 2 || w.b.made() != 0 {
+			t.Errorf("%d machines on the cheaper cloud, %d on the other; want 2 and 0", n, w.b.made())
 		}
 	})
 }

@@ -65,15 +65,12 @@ func (e *Engine) advance(ctx context.Context, c *cycle, r *bridge.Rental) error 
 }
 
 // approved freezes the create call of a rental that came through the desk, by
-// an answer or a request, unless its jobs went away meanwhile.
+// an answer or a request.
 func (e *Engine) approved(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	if c.dark || c.marks.Frozen || c.marks.Protected != "" {
 		return nil
 	}
 	e.memory.unsent[r.ID] = true // without parameters no call can have been made
-	if !c.wanted(r) {
-		return e.giveUp(ctx, c, r, bridge.EventRelease, bridge.ReasonDemandGone)
-	}
 	if err := e.freeze(ctx, c, r); err != nil {
 		return err
 	}

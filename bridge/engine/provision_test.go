@@ -34,7 +34,7 @@ func TestC_F17_SoldOutPoolIsLeftForTheNext(t *testing.T) {
 		w.until(10*time.Second, "the refused rental settled at nothing", func() bool { return w.told(bridge.NewsSettled) == 1 })
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
-		if n := len(w.a.machines); n != 0 {
+		if n := w.a.made(); n != 0 {
 			t.Errorf("%d machines on the cloud that refused", n)
 		}
 	})
@@ -51,7 +51,7 @@ func TestC_F25_SoldOutPoolRestsLongerEachTime(t *testing.T) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		time.Sleep(32 * time.Minute) // asked at 0, then after 30 s, 1, 2, 4, 8 and 16 min
-		if n := len(w.a.creates); n < 6 || n > 7 {
+		if n := w.a.sent(); n < 6 || n > 7 {
 			t.Errorf("asked %d times in half an hour", n)
 		}
 	})
@@ -64,7 +64,7 @@ func TestC_F08_AnswerLostAfterTheEffectMakesOneMachine(t *testing.T) {
 		w.start()
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
-		if n, tokens := len(w.a.machines), w.a.tokens(); n != 1 || len(tokens) != 1 {
+		if n, tokens := w.a.made(), w.a.tokens(); n != 1 || len(tokens) != 1 {
 			t.Errorf("%d machines, %d tokens; want one", n, len(tokens))
 		}
 		if w.told(bridge.NewsUnknown) != 1 {
@@ -80,8 +80,8 @@ func TestC_F16_UnknownBeforeTheEffectIsTriedAgainWithTheSameToken(t *testing.T) 
 		w.start()
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
-		if n, tokens := len(w.a.creates), w.a.tokens(); n != 3 || len(tokens) != 1 || len(w.a.machines) != 1 {
-			t.Errorf("%d calls with %d tokens made %d machines; want 3, 1, 1", n, len(tokens), len(w.a.machines))
+		if n, tokens := w.a.sent(), w.a.tokens(); n != 3 || len(tokens) != 1 || w.a.made() != 1 {
+			t.Errorf("%d calls with %d tokens made %d machines; want 3, 1, 1", n, len(tokens), w.a.made())
 		}
 	})
 }
@@ -110,8 +110,8 @@ func TestC_F31_ThrottledCreateComesLater(t *testing.T) {
 		w.start()
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
-		if len(w.a.creates) != 3 || len(w.b.creates) != 0 {
-			t.Errorf("%d and %d calls; want 3 and 0", len(w.a.creates), len(w.b.creates))
+		if w.a.sent() != 3 || w.b.sent() != 0 {
+			t.Errorf("%d and %d calls; want 3 and 0", w.a.sent(), w.b.sent())
 		}
 	})
 }
@@ -121,13 +121,11 @@ func TestC_F07_CancelledWhileTheCallHangs(t *testing.T) {
 		w.a.fault("Create", "hang")
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
-		w.until(10*time.Second, "create sent", func() bool { return len(w.a.creates) == 1 })
-		w.cluster.mu.Lock()
-		w.cluster.jobs["1"].state = "cancelled"
-		w.cluster.mu.Unlock()
+		w.until(10*time.Second, "create sent", func() bool { return w.a.sent() == 1 })
+		w.cluster.set(func(c *cluster) { c.jobs["1"].state = "cancelled" })
 		w.until(10*time.Second, "called off", w.inState(bridge.StateReleasing))
 		w.settled(15 * time.Minute) // the lists must prove that it made nothing
-		if n := len(w.a.machines); n != 0 {
+		if n := w.a.made(); n != 0 {
 			t.Errorf("%d machines", n)
 		}
 	})
@@ -137,13 +135,11 @@ func TestC_F07_LateSuccessOfACancelledCallIsEnded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.a.fault("Create", "lost")
 		w.a.fault("List", slices.Repeat([]string{"unknown"}, 4)...)
-		j := w.cluster.submit("1", 1, 8, time.Minute)
+		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
-		w.until(10*time.Second, "create sent", func() bool { return len(w.a.creates) == 1 })
-		w.cluster.mu.Lock()
-		j.state = "cancelled"
-		w.cluster.mu.Unlock()
-		w.until(time.Minute, "the machine ended", func() bool { return len(w.a.live()) == 0 && w.a.next == 1 })
+		w.until(10*time.Second, "create sent", func() bool { return w.a.sent() == 1 })
+		w.cluster.set(func(c *cluster) { c.jobs["1"].state = "cancelled" })
+		w.until(time.Minute, "the machine ended", func() bool { return len(w.a.live()) == 0 && w.a.made() == 1 })
 		w.settled(15 * time.Minute)
 	})
 }
@@ -155,8 +151,8 @@ func TestC_F12_SlowBootIsNotLoss(t *testing.T) {
 		w.start()
 		w.until(20*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
-		if w.a.next != 1 {
-			t.Errorf("%d machines", w.a.next)
+		if w.a.made() != 1 {
+			t.Errorf("%d machines", w.a.made())
 		}
 	})
 }
@@ -169,13 +165,13 @@ func TestC_F20_GangWithAMachineThatNeverJoinsGoesBackWhole(t *testing.T) {
 		w.until(10*time.Second, "two machines", func() bool { return len(w.a.live()) == 2 })
 		w.a.setup(func(c *cloud) { c.machines["a-002"].never = true })
 		w.until(2*time.Minute, "the gang goes to the other cloud", func() bool { return len(w.b.live()) == 2 })
-		if n := w.cluster.calls["Admit"]; n != 0 {
+		if n := w.cluster.called("Admit"); n != 0 {
 			t.Errorf("half a gang was admitted: %d calls", n)
 		}
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
-		if w.cluster.calls["Admit"] != 1 {
-			t.Errorf("%d admissions of one gang", w.cluster.calls["Admit"])
+		if w.cluster.called("Admit") != 1 {
+			t.Errorf("%d admissions of one gang", w.cluster.called("Admit"))
 		}
 	})
 }
@@ -220,8 +216,8 @@ func TestFreezeStopsNewMoneyAtOnceAndNothingElse(t *testing.T) {
 		w.cluster.submit("2", 1, 8, time.Minute)
 		w.until(10*time.Minute, "the first one's machine went back", func() bool { return w.job("1").state == "done" && w.over() || w.job("2").state == "done" })
 		time.Sleep(time.Minute)
-		if w.a.next+w.b.next != 1 && w.job("2").state != "done" {
-			t.Errorf("%d machines rented while frozen", w.a.next+w.b.next)
+		if w.a.made()+w.b.made() != 1 && w.job("2").state != "done" {
+			t.Errorf("%d machines rented while frozen", w.a.made()+w.b.made())
 		}
 		freeze(false)
 		w.until(10*time.Minute, "the second done after the thaw", w.state("2", "done"))
@@ -249,7 +245,7 @@ func TestINV_I4_FrozenBeforeTheCallIsSent(t *testing.T) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.settled(6 * time.Minute) // the launch limit; nothing was ever asked for
-		if n := len(w.a.creates) + len(w.b.creates); n != 0 {
+		if n := w.a.sent() + w.b.sent(); n != 0 {
 			t.Errorf("%d create calls while frozen", n)
 		}
 	})
@@ -272,23 +268,17 @@ func TestStaleQueueBuysAndEndsNothing(t *testing.T) {
 		w.cluster.seen = time.Now().Add(-10 * time.Minute)
 		w.start()
 		time.Sleep(5 * time.Minute)
-		if n := len(w.a.creates); n != 0 {
+		if n := w.a.sent(); n != 0 {
 			t.Errorf("%d create calls on an old view", n)
 		}
-		w.cluster.mu.Lock()
-		w.cluster.seen = time.Time{}
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.seen = time.Time{} })
 		w.until(time.Minute, "running", w.state("1", "running"))
-		w.cluster.mu.Lock()
-		w.cluster.seen = time.Now()
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.seen = time.Now() })
 		time.Sleep(10 * time.Minute) // the job is long done, but nobody can see it
-		if len(w.a.live()) != 1 || w.cluster.calls["Dismiss"] != 0 {
-			t.Errorf("a machine was ended on an old view: %d live, %d dismissed", len(w.a.live()), w.cluster.calls["Dismiss"])
+		if len(w.a.live()) != 1 || w.cluster.called("Dismiss") != 0 {
+			t.Errorf("a machine was ended on an old view: %d live, %d dismissed", len(w.a.live()), w.cluster.called("Dismiss"))
 		}
-		w.cluster.mu.Lock()
-		w.cluster.seen = time.Time{}
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.seen = time.Time{} })
 		w.settled(5 * time.Minute)
 	})
 }
@@ -298,9 +288,7 @@ func TestINV_I8_AskedReleaseWaitsForAViewThatCanBeTrusted(t *testing.T) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.until(time.Minute, "running", w.state("1", "running"))
-		w.cluster.mu.Lock()
-		w.cluster.seen = time.Now().Add(-time.Minute)
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.seen = time.Now().Add(-time.Minute) })
 		time.Sleep(5 * time.Second)
 		r := w.live()[0]
 		r.State, r.Since, r.Why = bridge.StateDraining, w.now(), bridge.ReasonAskedRelease
@@ -308,12 +296,10 @@ func TestINV_I8_AskedReleaseWaitsForAViewThatCanBeTrusted(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)
-		if w.cluster.calls["Dismiss"] != 0 || len(w.a.live()) != 1 {
-			t.Errorf("%d dismissed, %d live", w.cluster.calls["Dismiss"], len(w.a.live()))
+		if w.cluster.called("Dismiss") != 0 || len(w.a.live()) != 1 {
+			t.Errorf("%d dismissed, %d live", w.cluster.called("Dismiss"), len(w.a.live()))
 		}
-		w.cluster.mu.Lock()
-		w.cluster.seen = time.Time{}
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.seen = time.Time{} })
 		w.settled(5 * time.Minute)
 	})
 }
@@ -323,12 +309,12 @@ func TestFreezeStopsTheNextTryOfACallToo(t *testing.T) {
 		w.a.fault("Create", slices.Repeat([]string{"throttled"}, 20)...)
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
-		w.until(10*time.Second, "tried", func() bool { return len(w.a.creates) == 1 })
+		w.until(10*time.Second, "tried", func() bool { return w.a.sent() == 1 })
 		if err := w.engine.Remember(t.Context(), func(m *bridge.Marks) { m.Frozen = true }); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(4 * time.Minute)
-		if n := len(w.a.creates) + len(w.b.creates); n != 1 {
+		if n := w.a.sent() + w.b.sent(); n != 1 {
 			t.Errorf("%d more calls while frozen", n-1)
 		}
 	})
@@ -341,7 +327,7 @@ func TestStoreWithoutHoldMakesNoCall(t *testing.T) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		time.Sleep(time.Minute)
-		if n := len(w.a.creates) + len(w.b.creates); n != 0 || len(w.live()) != 0 {
+		if n := w.a.sent() + w.b.sent(); n != 0 || len(w.live()) != 0 {
 			t.Errorf("%d calls, %d rentals", n, len(w.live()))
 		}
 	})

@@ -145,16 +145,14 @@ func TestFullDiskStopsCreatesAndNoRelease(t *testing.T) {
 			}
 		})
 		full.Store(true)
-		made := w.a.next + w.b.next
+		made := w.a.made() + w.b.made()
 		w.cluster.submit("2", 1, 8, time.Minute)
 		w.until(40*time.Minute, "ended from memory", func() bool { return len(w.a.live()) == 0 })
-		if n := w.a.next + w.b.next - made; n != 0 || !w.engine.Health().Dark {
+		if n := w.a.made() + w.b.made() - made; n != 0 || !w.engine.Health().Dark {
 			t.Errorf("%d machines made, dark: %t", n, w.engine.Health().Dark)
 		}
 		full.Store(false)
-		w.cluster.mu.Lock()
-		w.cluster.jobs["1"].state = "cancelled"
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.jobs["1"].state = "cancelled" })
 		w.until(10*time.Minute, "the second job done", w.state("2", "done"))
 		w.settled(10 * time.Minute)
 	})
@@ -169,8 +167,8 @@ func TestINV_I24_BridgeThatWasOvertakenStops(t *testing.T) {
 		w.open()
 		defer w.close()
 		err := w.engine.Run(t.Context())
-		if !errors.Is(err, bridge.ErrEpoch) || len(w.a.creates) != 0 {
-			t.Errorf("run ended with %v after %d create calls", err, len(w.a.creates))
+		if !errors.Is(err, bridge.ErrEpoch) || w.a.sent() != 0 {
+			t.Errorf("run ended with %v after %d create calls", err, w.a.sent())
 		}
 	})
 }
@@ -184,16 +182,16 @@ func TestHungSchedulerDoesNotHoldUpTheClouds(t *testing.T) {
 		w.cluster.submit("1", 1, 8, 20*time.Minute)
 		w.start()
 		w.until(time.Minute, "running", w.state("1", "running"))
-		w.cluster.slow = 25 * time.Second
+		w.cluster.set(func(c *cluster) { c.slow = 25 * time.Second })
 		begun, cycles := time.Now(), w.engine.Health().Cycles
 		time.Sleep(2 * time.Minute)
 		if n := w.engine.Health().Cycles - cycles; n < 10 {
 			t.Errorf("%d cycles in %s", n, time.Since(begun))
 		}
-		w.cluster.slow = 0
+		w.cluster.set(func(c *cluster) { c.slow = 0 })
 		w.until(30*time.Minute, "job done", w.state("1", "done"))
-		if w.cluster.starts["1"] != 1 {
-			t.Errorf("started %d times", w.cluster.starts["1"])
+		if w.cluster.started("1") != 1 {
+			t.Errorf("started %d times", w.cluster.started("1"))
 		}
 	})
 }

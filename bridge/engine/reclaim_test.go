@@ -25,8 +25,18 @@ func (w *world) took(kind bridge.NewsKind) (longest time.Duration, n int) {
 	return longest, n
 }
 
-// order of the first news of each kind.
-func (w *world) order2(kinds ...bridge.NewsKind) bool {
+// at is when the first news of a kind was told.
+func (w *world) at(kind bridge.NewsKind) time.Time {
+	for _, n := range w.news() {
+		if n.Kind == kind {
+			return n.At
+		}
+	}
+	return time.Time{}
+}
+
+// toldInOrder reports whether the first news of each kind came one after the other.
+func (w *world) toldInOrder(kinds ...bridge.NewsKind) bool {
 	at := -1
 	for _, k := range kinds {
 		i := slices.IndexFunc(w.news(), func(n bridge.News) bool { return n.Kind == k })
@@ -50,18 +60,21 @@ func TestC_F14_NoticeDrainsRequeuesAndReplacesWithinItsTimes(t *testing.T) {
 		noticed := time.Now()
 		w.a.notice("a-001")
 		w.until(5*time.Second, "signalled", func() bool { w.cluster.mu.Lock(); defer w.cluster.mu.Unlock(); return len(w.cluster.signals) == 1 })
-		w.until(time.Minute, "a replacement", func() bool { return w.a.next+w.b.next == 2 })
+		w.until(time.Minute, "a replacement", func() bool { return w.a.made()+w.b.made() == 2 })
 		if d := time.Since(noticed); d > 2*time.Second {
 			t.Errorf("its replacement was asked for %s after the notice", d)
 		}
-		w.until(time.Minute, "running again", func() bool { return w.job("1").state == "running" && w.cluster.starts["1"] == 2 })
+		w.until(time.Minute, "running again", func() bool { return w.job("1").state == "running" && w.cluster.started("1") == 2 })
 		if drained, n := w.took(bridge.NewsDrained); n != 1 || drained > time.Second {
 			t.Errorf("notice to drained and signalled: %s, %d times", drained, n)
 		}
 		if eligible, n := w.took(bridge.NewsEligible); n != 1 || eligible > time.Second {
 			t.Errorf("steps dead to eligible: %s, %d times", eligible, n)
 		}
-		if !w.order2(bridge.NewsNotice, bridge.NewsDrained, bridge.NewsRequeued, bridge.NewsEligible) {
+		if d := w.at(bridge.NewsRequeued).Sub(w.at(bridge.NewsNotice)); d < 10*time.Second || d > 12*time.Second {
+			t.Errorf("requeued %s after the notice; its window is 10 s", d)
+		}
+		if !w.toldInOrder(bridge.NewsNotice, bridge.NewsDrained, bridge.NewsRequeued, bridge.NewsEligible) {
 			t.Errorf("order: %q", w.story())
 		}
 		w.until(20*time.Minute, "job done", w.state("1", "done"))
@@ -85,7 +98,7 @@ func TestJobThatDidNotOptInIsRequeuedAtOnceAndNeverSignalled(t *testing.T) {
 		w.a.notice("a-001")
 		w.until(2*time.Second, "requeued", func() bool { return w.told(bridge.NewsRequeued) == 1 })
 		w.until(20*time.Minute, "job done", w.state("1", "done"))
-		if w.cluster.calls["Signal"] != 0 {
+		if w.cluster.called("Signal") != 0 {
 			t.Error("a job that did not opt in was signalled")
 		}
 		w.settled(5 * time.Minute)
@@ -99,8 +112,8 @@ func TestINV_I16_JobThatMayNotBeRequeuedKeepsItsLastSeconds(t *testing.T) {
 		w.until(time.Minute, "running", w.state("1", "running"))
 		w.a.notice("a-001")
 		w.until(3*time.Minute, "job done in its last seconds", w.state("1", "done"))
-		if w.cluster.calls["Requeue"] != 0 || w.told(bridge.NewsWarning) != 1 {
-			t.Errorf("%d requeues, %d warnings; want 0, 1", w.cluster.calls["Requeue"], w.told(bridge.NewsWarning))
+		if w.cluster.called("Requeue") != 0 || w.told(bridge.NewsWarning) != 1 {
+			t.Errorf("%d requeues, %d warnings; want 0, 1", w.cluster.called("Requeue"), w.told(bridge.NewsWarning))
 		}
 		w.settled(5 * time.Minute)
 	})
@@ -123,7 +136,7 @@ func TestC_F11_OneMachineLostIsTheGangLost(t *testing.T) {
 					return !slices.Contains(w.a.live(), "a-001") && !slices.Contains(w.a.live(), "a-002")
 				})
 				w.until(20*time.Minute, "job done on a new gang", w.state("1", "done"))
-				if n := w.cluster.starts["1"]; n != 2 {
+				if n := w.cluster.started("1"); n != 2 {
 					t.Errorf("started %d times", n)
 				}
 				w.settled(5 * time.Minute)
@@ -161,8 +174,8 @@ func TestC_F26_MachineMissingFromListsForAWhileIsNotLost(t *testing.T) {
 		time.Sleep(100 * time.Second) // a direct look does not show it either, but not for long
 		w.a.setup(func(c *cloud) { c.hide["a-001"], c.lost["a-001"] = false, false })
 		w.until(10*time.Minute, "job done", w.state("1", "done"))
-		if w.cluster.starts["1"] != 1 || w.a.next != 1 {
-			t.Errorf("%d starts on %d machines", w.cluster.starts["1"], w.a.next)
+		if w.cluster.started("1") != 1 || w.a.made() != 1 {
+			t.Errorf("%d starts on %d machines", w.cluster.started("1"), w.a.made())
 		}
 		w.settled(10 * time.Minute)
 	})
@@ -176,8 +189,8 @@ func TestINV_I8_PartialListsJudgeNothingAbsent(t *testing.T) {
 		w.a.fault("List", slices.Repeat([]string{"partial"}, 200)...)
 		w.a.setup(func(c *cloud) { c.lost["a-001"] = true })
 		w.until(15*time.Minute, "job done", w.state("1", "done"))
-		if w.cluster.starts["1"] != 1 {
-			t.Errorf("started %d times", w.cluster.starts["1"])
+		if w.cluster.started("1") != 1 {
+			t.Errorf("started %d times", w.cluster.started("1"))
 		}
 		w.settled(20 * time.Minute)
 	})
@@ -208,15 +221,12 @@ func TestJobOfOtherMoneyIsTakenOff(t *testing.T) {
 		w.cluster.submit("1", 1, 8, 20*time.Second)
 		w.start()
 		w.until(time.Minute, "running", w.state("1", "running"))
-		j := w.cluster.submit("9", 1, 8, time.Hour)
-		j.user, j.account, j.anywhere = "eve", "other", true
+		w.cluster.submit("9", 1, 8, time.Hour, func(j *job) { j.user, j.account, j.anywhere = "eve", "other", true })
 		w.until(time.Minute, "told", func() bool { return w.told(bridge.NewsForeign) == 1 })
-		w.cluster.mu.Lock()
-		if j.state == "running" || w.cluster.starts["9"] != 1 {
-			t.Errorf("the foreign job is %s after %d starts", j.state, w.cluster.starts["9"])
+		if st, n := w.job("9").state, w.cluster.started("9"); st == "running" || n != 1 {
+			t.Errorf("the foreign job is %s after %d starts", st, n)
 		}
-		j.state = "cancelled"
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.jobs["9"].state = "cancelled" })
 		w.settled(10 * time.Minute)
 	})
 }
@@ -227,11 +237,11 @@ func TestIdleMachineServesTheNextJobOfItsProject(t *testing.T) {
 		w.cluster.submit("1", 1, 8, 20*time.Second)
 		w.start()
 		w.until(time.Minute, "done", w.state("1", "done"))
-		w.cluster.submit("2", 1, 8, 20*time.Second).limit = 10 * time.Minute
+		w.cluster.submit("2", 1, 8, 20*time.Second, func(j *job) { j.limit = 10 * time.Minute })
 		w.until(time.Minute, "second done", w.state("2", "done"))
 		w.settled(10 * time.Minute)
-		if w.a.next != 1 {
-			t.Errorf("%d machines for two jobs in turn", w.a.next)
+		if w.a.made() != 1 {
+			t.Errorf("%d machines for two jobs in turn", w.a.made())
 		}
 	})
 }

@@ -23,9 +23,7 @@ func TestReleaseNeedsNoSchedulerPastTheEnd(t *testing.T) {
 				m.launch.Expires = end.Add(24 * time.Hour)
 			}
 		})
-		w.cluster.mu.Lock()
-		w.cluster.down = errDown
-		w.cluster.mu.Unlock()
+		w.cluster.set(func(c *cluster) { c.down = errDown })
 		w.until(40*time.Minute, "all gone", func() bool { return len(w.a.live()) == 0 })
 		if late := time.Since(end); late > 10*time.Minute {
 			t.Errorf("INV-I5: gone %s after its end", late)
@@ -142,7 +140,7 @@ func TestAskedReleaseWaitsForTheJobUnlessItIsToBeNow(t *testing.T) {
 				}
 				w.engine.Wake()
 				w.until(20*time.Minute, "job done", w.state("1", "done"))
-				if n := w.cluster.starts["1"]; n != tt.starts {
+				if n := w.cluster.started("1"); n != tt.starts {
 					t.Errorf("started %d times, want %d", n, tt.starts)
 				}
 				w.settled(5 * time.Minute)
@@ -172,7 +170,7 @@ func TestLongerJobExtendsItsRentalByANewHold(t *testing.T) {
 		if i < 0 || !after[i].Expires.After(before.Expires) || after[i].Hold.Micro <= before.Hold.Micro {
 			t.Errorf("before: until %s, held %s; after: %+v", before.Expires, before.Hold, after)
 		}
-		w.until(10*time.Second, "its cloud was told, at the second try", func() bool { return w.a.calls["Extend"] == 2 })
+		w.until(10*time.Second, "its cloud was told, at the second try", func() bool { return w.a.called("Extend") == 2 })
 		w.until(40*time.Minute, "second done", w.state("2", "done"))
 		w.settled(time.Hour)
 	})

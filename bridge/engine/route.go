@@ -25,7 +25,7 @@ func (e *Engine) route(ctx context.Context, c *cycle) error {
 			continue
 		}
 		if rt.Account != "" && rt.Account.Project() != r.Account.Project() {
-			errs = append(errs, fmt.Errorf("route job %s to rental %s: %s does not pay for it", rt.Job, r.ID, rt.Account))
+			errs = append(errs, e.warn(ctx, c, &r, rt.Job, "shared", fmt.Sprintf("%s would have to pay for machines that %s holds the money for; it waits", rt.Account.Project(), r.Account.Project())))
 			continue
 		}
 		if !slices.Contains(r.Jobs, rt.Job) {

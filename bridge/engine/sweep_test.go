@@ -67,8 +67,8 @@ func TestINV_I7_MachinesWithoutOurTagAreNotOurs(t *testing.T) {
 		w.start()
 		w.stray("", func(m *machine) { m.never = true; delete(m.Tags, bridge.TagStore) })
 		time.Sleep(20 * time.Minute)
-		if len(w.a.live()) != 1 || w.a.calls["Terminate"] != 0 {
-			t.Errorf("%d live, %d terminate calls", len(w.a.live()), w.a.calls["Terminate"])
+		if len(w.a.live()) != 1 || w.a.called("Terminate") != 0 {
+			t.Errorf("%d live, %d terminate calls", len(w.a.live()), w.a.called("Terminate"))
 		}
 	})
 }
@@ -85,7 +85,7 @@ func TestC_F27_OrphanWithAJobIsAdoptedNotEnded(t *testing.T) {
 		w.cluster.mu.Unlock()
 		w.until(10*time.Minute, "adopted", func() bool { return len(w.live()) == 1 })
 		w.until(20*time.Minute, "job done", w.state("1", "done"))
-		if w.a.calls["Terminate"] != 0 {
+		if w.a.called("Terminate") != 0 {
 			t.Error("it was ended under its job")
 		}
 		w.settled(10 * time.Minute)
@@ -111,8 +111,8 @@ func TestINV_I1_ForeignStoreOpensTheBreakerAndTouchesNothing(t *testing.T) {
 		w.until(10*time.Second, "protected", func() bool { return w.engine.Health().Protected != "" })
 		w.cluster.submit("1", 1, 8, time.Minute)
 		time.Sleep(35 * time.Minute)
-		if w.a.calls["Terminate"] != 0 || w.a.calls["Create"] != 0 || w.told(bridge.NewsProtected) != 1 {
-			t.Errorf("%d terminated, %d created, told %d times", w.a.calls["Terminate"], w.a.calls["Create"], w.told(bridge.NewsProtected))
+		if w.a.called("Terminate") != 0 || w.a.called("Create") != 0 || w.told(bridge.NewsProtected) != 1 {
+			t.Errorf("%d terminated, %d created, told %d times", w.a.called("Terminate"), w.a.called("Create"), w.told(bridge.NewsProtected))
 		}
 		if err := w.engine.Remember(t.Context(), func(m *bridge.Marks) { m.Protected = "" }); err != nil {
 			t.Fatal(err)
@@ -147,9 +147,9 @@ func TestBreakerOpensOnLaunchesThatNeverJoinAndCoolsDown(t *testing.T) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.until(10*time.Minute, "protected", func() bool { return w.engine.Health().Protected != "" })
-		made := w.a.next + w.b.next
+		made := w.a.made() + w.b.made()
 		time.Sleep(9 * time.Minute)
-		if n := w.a.next + w.b.next; made != 3 || n != made {
+		if n := w.a.made() + w.b.made(); made != 3 || n != made {
 			t.Errorf("%d machines before the breaker opened, %d more after", made, n-made)
 		}
 		w.a.setup(func(c *cloud) { c.boot = time.Second })
@@ -179,10 +179,10 @@ func TestBreakerOpensWhenManyMachinesVanishAtOnce(t *testing.T) {
 			w.a.vanish(id, false)
 		}
 		w.until(10*time.Second, "protected", func() bool { return w.engine.Health().Protected != "" })
-		made := w.a.next
+		made := w.a.made()
 		time.Sleep(8 * time.Minute)
-		if w.a.next+w.b.next != made {
-			t.Errorf("%d machines rented meanwhile", w.a.next+w.b.next-made)
+		if w.a.made()+w.b.made() != made {
+			t.Errorf("%d machines rented meanwhile", w.a.made()+w.b.made()-made)
 		}
 		w.settled(2 * time.Hour) // the fifth machine serves them all, or new ones after the cool-down
 	})

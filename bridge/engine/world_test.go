@@ -293,7 +293,7 @@ func (w *world) settled(limit time.Duration) {
 	for _, m := range report.Posted {
 		posted += m.Micro
 	}
-	if bill := w.a.cost().Micro + w.b.cost().Micro; abs(posted-bill) > int64(w.a.next+w.b.next)*2*bridge.Micro/360 {
+	if bill := w.a.cost().Micro + w.b.cost().Micro; abs(posted-bill) > int64(w.a.made()+w.b.made())*2*bridge.Micro/360 {
 		w.t.Errorf("posted %d, the clouds' books say %d\n%s", posted, bill, strings.Join(w.story(), "\n"))
 	}
 	w.until(20*time.Second, "nothing left in the scheduler", func() bool {
@@ -301,6 +301,9 @@ func (w *world) settled(limit time.Duration) {
 		defer w.cluster.mu.Unlock()
 		return len(w.cluster.nodes) == 0 && len(w.cluster.overlays) == 0
 	})
+	if w.cluster.rash > 0 {
+		w.t.Errorf("INV-I17: %d nodes were dismissed without a drain", w.cluster.rash)
+	}
 }
 
 func abs(n int64) int64 { return max(n, -n) }
