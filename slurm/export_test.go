@@ -12,8 +12,12 @@ var Line = line
 func Spoken(ctx context.Context, tb testing.TB, c *Cluster) int64 {
 	tb.Helper()
 	total := int64(0)
+	queue := []string{"squeue", "-h", "-a", "--noconvert", "-O", queueFormat("ABCDEFGH")}
+	if c.options.Read == JSON {
+		queue = []string{"squeue", "-a", "--json"}
+	}
 	for _, args := range [][]string{
-		{"squeue", "-h", "-a", "--noconvert", "-O", queueFormat("ABCDEFGH")},
+		queue,
 		{"scontrol", "--details", "-o", "show", "nodes"},
 		{"scontrol", "-a", "-o", "show", "partitions"},
 	} {
