@@ -61,6 +61,9 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), true, before.State == bridge.StateWaiting
 		return a, nil
 	}
+	if err := d.served(ctx, req); err != nil {
+		return RentAnswer{}, err
+	}
 	if err := d.flows(ctx); err != nil {
 		return RentAnswer{}, err
 	}
@@ -120,6 +123,27 @@ func (d *Desk) rentedBefore(ctx context.Context, q *RentRequest, key string) (br
 		}
 	}
 	return bridge.Rental{}, false, nil
+}
+
+// served refuses a second rental for a job that one is made for already.
+func (d *Desk) served(ctx context.Context, r *request) error {
+	if r.demand == nil {
+		return nil
+	}
+	live, err := d.live(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range live {
+		x := &live[i]
+		if x.Cluster == r.cluster && slices.Contains(x.Jobs, r.demand.Job) && x.State != bridge.StateReleasing {
+			return &Error{
+				Kind: Conflict, Understood: r.wish.String(), Try: "spillway rentals " + string(x.ID),
+				Wrong: fmt.Sprintf("rental %s is for job %s already; it is %s", x.ID, r.demand.Job, x.State),
+			}
+		}
+	}
+	return nil
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

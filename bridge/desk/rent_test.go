@@ -196,3 +196,16 @@ func TestRentForAJobTakesItsSizeAndTime(t *testing.T) {
 		t.Errorf("got %d machines in gangs of %d for %v over %s (%s)", r.Count, r.Gang, r.Jobs, r.Life, a.Understood)
 	}
 }
+
+func TestNoSecondRentalForOneJob(t *testing.T) {
+	d, w := newWorld(t)
+	first := d.mustRent(t, "ana", "job 4711 30m spot")
+	_, err := d.Rent(t.Context(), d.as("ana"), RentRequest{Wish: Wish{Words: []string{"job 4711 2h spot"}}})
+	if kind(err) != Conflict || !strings.Contains(AsError(err).Wrong, string(first.Rental.ID)) {
+		t.Errorf("got %v", err)
+	}
+	w.rentals[0].State = bridge.StateReleasing
+	if _, err := d.Rent(t.Context(), d.as("ana"), RentRequest{Wish: Wish{Words: []string{"job 4711 2h spot"}}}); err != nil {
+		t.Errorf("after it was given back: %v", err)
+	}
+}
