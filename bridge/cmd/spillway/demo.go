@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"os/user"
 	"syscall"
 
@@ -38,6 +39,10 @@ func (c *demoCmd) Run(a *app) error {
 	if os.Geteuid() != 0 {
 		return c.asRoot(a, exe)
 	}
+	// An impatient second Ctrl-C must not end the cleaning up.
+	held := make(chan os.Signal, 1)
+	signal.Notify(held, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(held)
 	return demo.Run(a.ctx, demo.Options{
 		Version: c.Slurm, Auto: c.Auto, JSON: c.Output == "json", Out: a.out, Err: a.errs, Exe: exe, Keep: c.Keep,
 	})
