@@ -42,14 +42,16 @@ type look struct {
 // memory is what the engine knows and may forget: after a crash all of it is
 // found again, at worst one call later.
 type memory struct {
-	last     time.Time // of the cycle before
-	started  bool      // the store's highest time has been compared
-	live     map[bridge.RentalID]bridge.Rental
-	queues   map[string]*sight
-	offers   map[string][]bridge.Offer
-	listed   map[string]time.Time // when the last list of a cloud was asked for
-	priced   map[string]time.Time
-	readTook time.Duration // by the slowest scheduler at its last read
+	last    time.Time // of the cycle before
+	started bool      // the store's highest time has been compared
+	live    map[bridge.RentalID]bridge.Rental
+	queues  map[string]*sight
+	offers  map[string][]bridge.Offer
+	listed  map[string]time.Time // when the last list of a cloud was asked for
+	priced  map[string]time.Time
+	read    map[string]time.Time     // when the last read of a cluster began
+	regular bool                     // this cycle came by the clock; nothing asked for it
+	took    map[string]time.Duration // by the last read of a cluster
 
 	unsent     map[bridge.RentalID]bool                       // reserved by this process and never sent
 	doubt      map[bridge.RentalID]bool                       // a create may have had an effect we were not told
@@ -64,7 +66,7 @@ type memory struct {
 	warned     map[string]bool
 	limits     map[string]time.Duration      // of a running job when first seen
 	demands    map[string]bridge.Demand      // of jobs with a rental, as they were queued
-	requeued   map[bridge.JobID]bool         // by this process, and still running at the last look
+	requeued   map[string]bool               // by this process, and still running at the last look
 	buried     map[string]bool               // node: set down since its machine went
 	gone       map[bridge.RentalID]time.Time // when its last machine was judged gone
 	disputed   map[bridge.RentalID]bool      // a list shows what a direct look called gone
@@ -82,11 +84,11 @@ type pause struct {
 func newMemory() *memory {
 	return &memory{
 		live: map[bridge.RentalID]bridge.Rental{}, queues: map[string]*sight{},
-		offers: map[string][]bridge.Offer{}, listed: map[string]time.Time{}, priced: map[string]time.Time{},
+		offers: map[string][]bridge.Offer{}, listed: map[string]time.Time{}, priced: map[string]time.Time{}, read: map[string]time.Time{}, took: map[string]time.Duration{},
 		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, limits: map[string]time.Duration{},
-		demands: map[string]bridge.Demand{}, requeued: map[bridge.JobID]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
+		demands: map[string]bridge.Demand{}, requeued: map[string]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
 		health: map[string]string{},
 	}
 }

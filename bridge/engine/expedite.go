@@ -28,7 +28,7 @@ func (e *Engine) expedite(ctx context.Context, c *cycle) error {
 				}
 				e.memory.rest(key, c.now, e.limits.Expedite, e.limits.RetryMost, 0)
 			}
-			if !e.memory.resting(key, c.now) {
+			if !e.memory.resting(key, c.now) && e.left(c, cluster, job) {
 				e.calls.start(key, "expedite/"+cluster, e.limits.Call, true, func(ctx context.Context) (any, error) {
 					return e.untilEligible(ctx, s, job)
 				})
@@ -36,6 +36,15 @@ func (e *Engine) expedite(ctx context.Context, c *cycle) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// left reports whether a job has been told to leave its machines, or has left
+// them: one whose requeue did not arrive still runs, and is not eligible for
+// that.
+func (e *Engine) left(c *cycle, cluster string, job bridge.JobID) bool {
+	q, _ := c.queue(cluster)
+	running := slices.ContainsFunc(q.Runs, func(r bridge.Run) bool { return r.Job == job })
+	return !running || e.memory.requeued[jobKey(cluster, job)]
 }
 
 // untilEligible returns how long the job's steps can have been dead before it
@@ -63,7 +72,7 @@ func (e *Engine) untilEligible(ctx context.Context, s Preempter, job bridge.JobI
 // eligible closes a job's requeue. The next cycle sees it as demand.
 func (e *Engine) eligible(ctx context.Context, c *cycle, cluster string, job bridge.JobID, took time.Duration, exists bool) error {
 	c.again = true
-	delete(e.memory.requeued, job)
+	delete(e.memory.requeued, jobKey(cluster, job))
 	delete(e.memory.pause, "expedite/"+jobKey(cluster, job))
 	var news []bridge.News
 	if exists {

@@ -21,9 +21,7 @@ func (e *Engine) observe(ctx context.Context, c *cycle) error {
 		keys = append(keys, e.askCloud(c, name, cloud)...)
 	}
 	for name, s := range e.o.Clusters {
-		key := "queue/" + name
-		e.calls.start(key, key, e.limits.Read, false, func(ctx context.Context) (any, error) { return s.Observe(ctx) })
-		keys = append(keys, key)
+		keys = append(keys, e.askQueue(c, name, s)...)
 	}
 	e.calls.await(ctx, e.limits.Patience, keys)
 	errs := []error{e.takeLists(c)}
@@ -32,6 +30,23 @@ func (e *Engine) observe(ctx context.Context, c *cycle) error {
 	e.queued(c)
 	e.snapshot(c)
 	return errors.Join(errs...)
+}
+
+// askQueue starts a read of a cluster when it is due: after the interval, or,
+// when something asked for this cycle, after twice the time a read takes.
+// One that is under way from before is not waited for again.
+func (e *Engine) askQueue(c *cycle, name string, s Observer) []string {
+	m, key := e.memory, "queue/"+name
+	due := e.interval(name)
+	if !m.regular {
+		due = min(due, 2*m.took[name])
+	}
+	if c.now.Sub(m.read[name]) < due || e.calls.busy(key) {
+		return nil
+	}
+	m.read[name] = c.now
+	e.calls.start(key, key, e.limits.Read, false, func(ctx context.Context) (any, error) { return s.Observe(ctx) })
+	return []string{key}
 }
 
 // askCloud starts what is due: the list, and the prices.
@@ -135,7 +150,7 @@ func (e *Engine) takeQueues(c *cycle) error {
 			errs = append(errs, fmt.Errorf("observe cluster %s: %w", name, r.err))
 		case ok:
 			delete(e.memory.health, key)
-			e.memory.readTook = r.took
+			e.memory.took[name] = r.took
 			q.Cluster = name
 			e.memory.queues[name] = newSight(q)
 		}
@@ -182,10 +197,11 @@ func (e *Engine) snapshot(c *cycle) {
 	c.snap = bridge.Snapshot{
 		Now: c.now, Offers: c.offers, Budgets: c.budgets,
 		Pools: c.marks.Pools, Answers: c.marks.Answers, Reclaims: c.marks.Reclaims,
-		MaxQueueAge: max(e.limits.QueueAge, 2*e.interval()),
+		MaxQueueAge: e.limits.QueueAge,
 		Frozen:      c.marks.Frozen, Protected: c.marks.Protected != "",
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
+		c.snap.MaxQueueAge = max(c.snap.MaxQueueAge, 2*e.interval(name))
 		c.snap.Queues = append(c.snap.Queues, c.queues[name].Queue)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.live)) {
@@ -193,8 +209,8 @@ func (e *Engine) snapshot(c *cycle) {
 	}
 }
 
-// interval is the time between two looks: at least a cycle, and so long that
-// reading takes a tenth of a scheduler's time at most.
-func (e *Engine) interval() time.Duration {
-	return min(max(e.limits.Cycle, 10*e.memory.readTook), e.limits.Longest)
+// interval is the time between two reads of a scheduler that nothing asked
+// for: at least a cycle, and so long that reading takes a tenth of it at most.
+func (e *Engine) interval(cluster string) time.Duration {
+	return min(max(e.limits.Cycle, 10*e.memory.took[cluster]), e.limits.Longest)
 }

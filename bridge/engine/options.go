@@ -35,8 +35,8 @@ type Options struct {
 type Limits struct {
 	Cycle    time.Duration // least time between two looks that nothing asked for; 1 s
 	Gap      time.Duration // least time between two looks at all; 100 ms
-	Longest  time.Duration // of a cycle stretched by slow reads; 2 min
-	Patience time.Duration // a look waits this long for reads, then goes on without; 2 s
+	Longest  time.Duration // between two reads of a scheduler that is slow to read; 2 min
+	Patience time.Duration // a look waits this long for reads, then goes on without; 500 ms
 	Read     time.Duration // of one scheduler read; 30 s
 	Write    time.Duration // of one scheduler write; 10 s
 	Call     time.Duration // of one cloud call; 60 s
@@ -77,7 +77,7 @@ func (l *Limits) setDefaults() {
 		v time.Duration
 	}{
 		{&l.Cycle, time.Second}, {&l.Gap, 100 * time.Millisecond}, {&l.Longest, 2 * time.Minute},
-		{&l.Patience, 2 * time.Second}, {&l.Read, 30 * time.Second}, {&l.Write, 10 * time.Second},
+		{&l.Patience, 500 * time.Millisecond}, {&l.Read, 30 * time.Second}, {&l.Write, 10 * time.Second},
 		{&l.Call, time.Minute}, {&l.ListEvery, 5 * time.Second}, {&l.OffersEvery, 30 * time.Second},
 		{&l.QueueAge, 30 * time.Second}, {&l.Launch, 5 * time.Minute}, {&l.Join, 15 * time.Minute},
 		{&l.AbsentGap, 2 * time.Minute}, {&l.OrphanAge, 5 * time.Minute}, {&l.Ask, 24 * time.Hour},

@@ -290,11 +290,7 @@ func TestINV_I8_AskedReleaseWaitsForAViewThatCanBeTrusted(t *testing.T) {
 		w.until(time.Minute, "running", w.state("1", "running"))
 		w.cluster.set(func(c *cluster) { c.seen = time.Now().Add(-time.Minute) })
 		time.Sleep(5 * time.Second)
-		r := w.live()[0]
-		r.State, r.Since, r.Why = bridge.StateDraining, w.now(), bridge.ReasonAskedRelease
-		if _, err := w.store.Save(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		w.ask(bridge.StateDraining)
 		time.Sleep(5 * time.Minute)
 		if w.cluster.called("Dismiss") != 0 || len(w.a.live()) != 1 {
 			t.Errorf("%d dismissed, %d live", w.cluster.called("Dismiss"), len(w.a.live()))

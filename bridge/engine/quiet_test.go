@@ -196,6 +196,27 @@ func TestHungSchedulerDoesNotHoldUpTheClouds(t *testing.T) {
 	})
 }
 
+func TestC_F14_SlowSchedulerReadsDoNotHoldUpANotice(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.spot()
+		w.cluster.submit("1", 1, 8, 20*time.Minute)
+		w.start()
+		w.until(time.Minute, "running", w.state("1", "running"))
+		w.cluster.set(func(c *cluster) { c.slow = 5 * time.Second })
+		time.Sleep(2 * time.Minute)
+		reads := w.cluster.called("Observe")
+		time.Sleep(100 * time.Second)
+		if n := w.cluster.called("Observe") - reads; n < 1 || n > 3 {
+			t.Errorf("%d reads of 5 s each in 100 s; want a tenth of the time", n)
+		}
+		w.a.notice("a-001")
+		w.until(10*time.Second, "drained", func() bool { return w.told(bridge.NewsDrained) == 1 })
+		if d, _ := w.took(bridge.NewsDrained); d > time.Second {
+			t.Errorf("notice to drained: %s", d)
+		}
+	})
+}
+
 func TestOneMalformedRentalStopsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.open()

@@ -133,7 +133,7 @@ func (e *Engine) requeue(ctx context.Context, c *cycle, r *bridge.Rental, run *b
 		if err := e.countReclaim(ctx, c, r, run.Job); err != nil {
 			return err
 		}
-	} else if e.memory.requeued[run.Job] {
+	} else if e.memory.requeued[jobKey(r.Cluster, run.Job)] {
 		return nil
 	}
 	err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Requeue(ctx, run.Job) })
@@ -146,7 +146,7 @@ func (e *Engine) requeue(ctx context.Context, c *cycle, r *bridge.Rental, run *b
 	case err != nil:
 		return fmt.Errorf("requeue job %s: %w", run.Job, err)
 	}
-	e.memory.requeued[run.Job] = true
+	e.memory.requeued[jobKey(r.Cluster, run.Job)] = true
 	n := c.tell(bridge.NewsRequeued, r)
 	n.Job, n.Why = run.Job, why
 	return errors.Join(e.drop(ctx, c, r, run.Job, n))
@@ -155,7 +155,7 @@ func (e *Engine) requeue(ctx context.Context, c *cycle, r *bridge.Rental, run *b
 // countReclaim remembers that a job was taken off, and that it waits to be
 // eligible again. Only spot machines the cloud took count against the job.
 func (e *Engine) countReclaim(ctx context.Context, c *cycle, r *bridge.Rental, job bridge.JobID) error {
-	delete(e.memory.requeued, job)
+	delete(e.memory.requeued, jobKey(r.Cluster, job))
 	return e.remember(ctx, c, func(m *bridge.Marks) {
 		if m.Requeued == nil {
 			m.Requeued = map[string]map[bridge.JobID]time.Time{}

@@ -34,19 +34,20 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// pause waits for the next cycle: for a wake, or the interval; false when ctx
-// has ended. Two cycles are never closer than the gap, and a cluster that is
-// slow to read has at least the time of a read between two.
+// pause waits for the next cycle: for a wake, or the clock; false when ctx has
+// ended. Two cycles are never closer than the gap.
 func (e *Engine) pause(ctx context.Context, begun time.Time) bool {
-	interval := time.NewTimer(e.interval() - time.Since(begun))
-	defer interval.Stop()
+	clock := time.NewTimer(e.limits.Cycle - time.Since(begun))
+	defer clock.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-interval.C:
+	case <-clock.C:
+		e.memory.regular = true
 	case <-e.wake:
+		e.memory.regular = false
 	}
-	gap := max(e.limits.Gap, 2*e.memory.readTook) - time.Since(begun)
+	gap := e.limits.Gap - time.Since(begun)
 	select {
 	case <-ctx.Done():
 		return false
