@@ -10,8 +10,8 @@ import (
 func Decide(s *Snapshot, p Policy) Plan { return NewDecider(p).Decide(s) }
 
 // Decider decides again and again, and remembers between two looks what did
-// not change. Its plans are those of Decide. It keeps the snapshot of its last
-// look, which must not change, and serves one caller at a time.
+// not change. Its plans are those of Decide. It keeps snapshots and plans, which
+// must not change and may share memory, and serves one caller at a time.
 type Decider struct {
 	policy   Policy
 	names    nameTable
@@ -23,6 +23,7 @@ type Decider struct {
 	catalog  *catalog
 	versions uint64 // of catalogs so far
 	last     map[string]*remembered
+	past     *past
 	open     []opening // memory to write into
 }
 
@@ -38,6 +39,9 @@ func NewDecider(p Policy) *Decider {
 // scheduler's order for those that no gate stops, and gives back what is no
 // longer needed.
 func (d *Decider) Decide(s *Snapshot) Plan {
+	if p, ok := d.repeat(s); ok {
+		return p
+	}
 	d.forget(s)
 	l := d.look(s)
 	for _, q := range l.queues {
@@ -48,10 +52,12 @@ func (d *Decider) Decide(s *Snapshot) Plan {
 	}
 	l.closeOrders()
 	d.open = l.open
-	return Plan{
+	p := Plan{
 		Now: s.Now, Verdicts: l.verdicts, Route: l.routes, Rent: l.orders,
 		Withdraw: withdrawals(s), Return: Returns(s, l.needed),
 	}
+	d.keep(l, &p)
+	return p
 }
 
 // forget drops memories that no longer hold, and all of them when the greater
@@ -74,6 +80,8 @@ func (d *Decider) forget(s *Snapshot) {
 type look struct {
 	*Decider
 	s       *Snapshot
+	span    span // while the plan holds
+	seen    map[*Queue]figures
 	queues  []*Queue
 	rented  map[string]map[string]bool // node names of rentals, by cluster
 	answers map[JobID][]*Answer
@@ -91,7 +99,7 @@ func (d *Decider) look(s *Snapshot) *look {
 	d.takeOffers(s)
 	d.batches.cycle++
 	l := &look{
-		Decider: d, s: s, open: d.open[:0],
+		Decider: d, s: s, span: spanAt(s.Now), seen: map[*Queue]figures{}, open: d.open[:0],
 		rented: map[string]map[string]bool{}, answers: map[JobID][]*Answer{},
 		needed: map[RentalID]bool{},
 	}
@@ -119,7 +127,7 @@ func (d *Decider) look(s *Snapshot) *look {
 	}
 	for i := range s.Answers {
 		a := &s.Answers[i]
-		if !a.Until.After(s.Now) {
+		if l.span.reached(nanos(a.Until, 0)) {
 			continue
 		}
 		for _, j := range a.Jobs {

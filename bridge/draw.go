@@ -1,6 +1,9 @@
 package bridge
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Draw makes the rental an order describes, in its first state: launching,
 // with its machines intended and its create call not frozen yet.
@@ -8,7 +11,7 @@ func Draw(id RentalID, o *Order, now time.Time) Rental {
 	r := Rental{
 		ID: id, State: StateLaunching, Since: now, Cluster: o.Cluster,
 		Account: o.Account, Requester: o.Requester, Class: o.Class,
-		Jobs: o.Jobs, Gang: max(o.Gang, 1), Origin: o.Origin,
+		Jobs: slices.Clone(o.Jobs), Gang: max(o.Gang, 1), Origin: o.Origin,
 		Pool: o.Offer.Pool, Shape: o.Offer.Shape, Features: o.Offer.Features,
 		Rate: o.Offer.Rate, MaxRate: o.MaxRate, Step: o.Offer.Step, Minimum: o.Offer.Minimum,
 		Count: o.Count, Attempt: 1, Life: o.Life, Idle: o.Idle, Hold: o.Hold,

@@ -182,13 +182,13 @@ func clamp32(n int) int32 { return int32(min(max(n, 1), math.MaxInt32)) }
 // nanos is t + d in Unix nanoseconds, the far past for no time at all, unless
 // there is something to wait for.
 func nanos(t time.Time, d time.Duration) int64 {
-	const end = 1 << 33 // seconds: the year 2242
+	const end = 1 << 32 // seconds: the year 2106
 	switch {
 	case t.IsZero() && d > 0:
 		return math.MaxInt64
-	case t.IsZero() || t.Unix() < -end:
+	case t.IsZero() || t.Unix() < -end || d < -end*time.Second:
 		return math.MinInt64
-	case t.Unix() > end || d > end*time.Second/2:
+	case t.Unix() > end || d > end*time.Second:
 		return math.MaxInt64
 	}
 	return t.Add(d).UnixNano()

@@ -46,7 +46,8 @@ type fullKey struct {
 // on to the next.
 func (l *look) judge(q *Queue) {
 	rented := l.rented[q.Cluster]
-	c := &cluster{q: q, facts: factsOf(q, l.s.Now, rented), reclaims: l.s.Reclaims[q.Cluster], full: map[fullKey]bool{}}
+	l.seen[q] = figuresOf(q, l.s.Now, rented)
+	c := &cluster{q: q, facts: l.seen[q].Facts, reclaims: l.s.Reclaims[q.Cluster], full: map[fullKey]bool{}}
 	if l.s.Stale(q) {
 		l.waitAll(q)
 		return
@@ -203,13 +204,13 @@ func (l *look) fitsLocally(c *cluster, o *opening, v *Verdict) bool {
 	if nodes == 1 && c.full[key] {
 		return false
 	}
-	patient, passed := l.s.Now.Sub(waitsSince(d)) > localGrace, false
+	patient, passed := l.over(waitsSince(d), localGrace), false
 	var places []*place
 	var names []string
 	for _, n := range c.local {
 		switch {
 		case !inPartition(d.Partition, n.partitions):
-		case patient && !n.idleSince.IsZero() && l.s.Now.Sub(n.idleSince) > localGrace:
+		case patient && !n.idleSince.IsZero() && l.over(n.idleSince, localGrace):
 			passed = true
 		default:
 			places, names = append(places, &n.place), append(names, n.name)
@@ -238,8 +239,8 @@ func (l *look) fitsLocally(c *cluster, o *opening, v *Verdict) bool {
 
 // early applies the waiting time, the scheduler's own estimate and the deadline.
 func (l *look) early(e *entry, v *Verdict) bool {
-	d, now := e.demand, l.s.Now
-	if nanos(now, 0) < e.over {
+	if !l.span.reached(e.over) {
+		d := e.demand
 		v.Kind, v.Why = Wait, ReasonWaitPolicy
 		if since := waitsSince(d); since.IsZero() {
 			v.Detail = "its scheduler does not say since when it waits"
@@ -251,16 +252,22 @@ func (l *look) early(e *entry, v *Verdict) bool {
 	if !e.timed {
 		return false
 	}
-	boot := l.catalog.boot
-	switch {
-	case !d.StartEstimate.IsZero() && !d.StartEstimate.After(now.Add(boot)) && !d.StartEstimate.Before(now.Add(-time.Minute)):
-		v.Kind, v.Why, v.Until = Wait, ReasonStartsSoon, d.StartEstimate
-	case !d.Deadline.IsZero() && now.Add(boot+d.TimeLimit).After(d.Deadline):
+	d, boot := e.demand, l.catalog.boot
+	switch start := d.StartEstimate; {
+	case !start.IsZero() && l.span.reached(nanos(start, -boot)) && !l.over(start, time.Minute):
+		v.Kind, v.Why, v.Until = Wait, ReasonStartsSoon, start
+	case !d.Deadline.IsZero() && l.over(d.Deadline, -boot-d.TimeLimit):
 		v.Kind, v.Why, v.Until = Never, ReasonDeadline, d.Deadline
 	default:
 		return false
 	}
 	return true
+}
+
+// over reports whether more than d has gone by since t, the far past where it
+// is zero.
+func (l *look) over(t time.Time, d time.Duration) bool {
+	return t.IsZero() || l.span.reached(nanos(t, d+1))
 }
 
 // blocked applies what stops all new money, or all of one account.

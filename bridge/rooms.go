@@ -127,17 +127,31 @@ func inPartition(list string, partitions []string) bool {
 	return false
 }
 
-// factsOf computes the figures of a cluster for policy conditions.
-func factsOf(q *Queue, now time.Time, rented map[string]bool) Facts {
-	f := Facts{Cluster: q.Cluster}
+// figures are the facts of a cluster, with what makes them anew at another time.
+type figures struct {
+	Facts
+	oldest time.Time // since when the longest waits; zero: none does
+}
+
+func (f figures) at(now time.Time) figures {
+	f.OldestWait = 0
+	if !f.oldest.IsZero() {
+		f.OldestWait = max(0, now.Sub(f.oldest))
+	}
+	return f
+}
+
+// figuresOf computes the figures of a cluster for policy conditions.
+func figuresOf(q *Queue, now time.Time, rented map[string]bool) figures {
+	f := figures{Facts: Facts{Cluster: q.Cluster}}
 	for i := range q.Demands {
 		d := &q.Demands[i]
 		if d.Standing != StandingHelps && d.Standing != StandingBehind {
 			continue
 		}
 		f.Pending++
-		if since := waitsSince(d); !since.IsZero() {
-			f.OldestWait = max(f.OldestWait, now.Sub(since))
+		if since := waitsSince(d); !since.IsZero() && (f.oldest.IsZero() || since.Before(f.oldest)) {
+			f.oldest = since
 		}
 	}
 	var gpus, freeGPUs, cpus, freeCPUs int
@@ -155,7 +169,7 @@ func factsOf(q *Queue, now time.Time, rented map[string]bool) Facts {
 	case cpus > 0:
 		f.UtilisationPM = (cpus - freeCPUs) * 1000 / cpus
 	}
-	return f
+	return f.at(now)
 }
 
 // waitsSince is when a demand began to wait in the sense of a policy.

@@ -50,7 +50,7 @@ func (l *look) mayUse(m *room, o *opening) bool {
 	if r.State == StateWaiting || !poolAllowed(&r.Pool, t, o.rule) {
 		return false
 	}
-	if need := needOf(t, o.demand.TimeLimit); !r.Expires.IsZero() && l.s.Now.Add(need).After(r.Expires) {
+	if need := needOf(t, o.demand.TimeLimit); !r.Expires.IsZero() && l.over(r.Expires, -need) {
 		return false
 	}
 	if m.project == o.payer.project.name {
@@ -65,6 +65,7 @@ func (l *look) takeOver(r *Rental, o *opening) bool {
 	if l.s.Frozen || l.s.Protected || len(o.payer.purses) == 0 || o.payer.mixed {
 		return false
 	}
+	l.span.close() // its cost falls with time
 	rest := r.Expires.Sub(l.s.Now)
 	if r.Expires.IsZero() {
 		rest = needOf(o.terms, 0)
