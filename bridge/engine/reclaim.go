@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -204,7 +205,9 @@ func (e *Engine) handBack(ctx context.Context, c *cycle, r *bridge.Rental, notic
 			m.State = bridge.MachineReleasing
 		}
 	}
-	return e.save(ctx, c, r, c.tell(bridge.NewsReleasing, r))
+	n := c.tell(bridge.NewsReleasing, r)
+	n.Why, n.Node = bridge.ReasonNotice, strings.Join(noticed, ",")
+	return e.save(ctx, c, r, n)
 }
 
 // breakGang drains a gang that cannot be whole any more: its jobs start again

@@ -98,6 +98,9 @@ func (s *story) line(n bridge.News) (who, text string) {
 	case bridge.NewsReclaimed:
 		return "cloud", fmt.Sprintf("%s of %s is gone", n.Node, n.Rental)
 	case bridge.NewsReleasing:
+		if n.Node != "" {
+			return "release", fmt.Sprintf("%s of %s is given back (%s)", n.Node, n.Rental, n.Why)
+		}
 		return "release", fmt.Sprintf("%s is given back (%s)", n.Rental, n.Why)
 	case bridge.NewsSettled:
 		return "money", fmt.Sprintf("%s settled: %s posted, the rest of its hold returned", n.Rental, n.Cost)
