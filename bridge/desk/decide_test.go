@@ -123,7 +123,7 @@ func TestLateAndRepeatedAnswers(t *testing.T) {
 		"when somebody was faster": {who: "mei", before: func(t *testing.T, d *Desk, w *world, r Rental) {
 			w.meddle = func() { answerAs("tom", true)(t, d, w, r) }
 		}, kind: Conflict, says: "already approved by tom"},
-		"on a rental that never asked": {who: "mei", before: func(t *testing.T, d *Desk, w *world, _ Rental) { w.rentals[0].State = bridge.StateAdmitted }, kind: Conflict, says: "asks nothing"},
+		"on a rental that never asked": {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.rentals[0].State = bridge.StateAdmitted }, kind: Conflict, says: "asks nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, w := newWorld(t)

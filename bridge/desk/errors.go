@@ -51,8 +51,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // AsError returns err as an *Error; anything unforeseen becomes Internal.
 func AsError(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return &Error{Kind: Internal, Wrong: err.Error(), Err: err}

@@ -33,14 +33,20 @@ func (q *Quoted) rank() int {
 	return 3
 }
 
+// means reports whether a wish leaves an offer in question: its market, type
+// and place.
+func (w *Wish) means(p *bridge.Pool) bool {
+	if w.Market != "" && p.Market != w.Market || w.Type != "" && p.Type != w.Type {
+		return false
+	}
+	return w.Place == "" || slices.Contains([]string{p.Cloud, p.Region, p.Zone}, w.Place)
+}
+
 // machines is how many machines of an offer a wish means; false if it does not
 // mean this offer.
 func (r *request) machines(o *bridge.Offer) (int, bool) {
 	w := &r.wish
-	if w.Market != "" && o.Pool.Market != w.Market || w.Type != "" && o.Pool.Type != w.Type {
-		return 0, false
-	}
-	if w.Place != "" && w.Place != o.Pool.Cloud && w.Place != o.Pool.Region && w.Place != o.Pool.Zone {
+	if !w.means(&o.Pool) {
 		return 0, false
 	}
 	if r.demand != nil && w.Machines == 0 && w.GPUs == 0 && w.CPUs == 0 {
@@ -69,9 +75,7 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 	switch {
 	case !t.Burst:
 		q.Why = t.Why
-	case !slices.Contains(t.Markets, o.Pool.Market),
-		len(t.Clouds) > 0 && !slices.Contains(t.Clouds, o.Pool.Cloud),
-		len(t.Regions) > 0 && !slices.Contains(t.Regions, o.Pool.Region):
+	case rulesOut(t, &o.Pool):
 		q.Why, q.barred = bridge.ReasonNoOffer, true
 	case t.MaxRate.Micro > 0 && (o.Rate.Currency != t.MaxRate.Currency || o.Rate.Micro > t.MaxRate.Micro),
 		above(q.AtMost, t.MaxCost), above(q.AtMost, r.wish.Max):
@@ -92,6 +96,13 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 		return r.afford(q)
 	}
 	return nil
+}
+
+// rulesOut reports whether policy does not allow a pool at all.
+func rulesOut(t *bridge.Terms, p *bridge.Pool) bool {
+	return !slices.Contains(t.Markets, p.Market) ||
+		len(t.Clouds) > 0 && !slices.Contains(t.Clouds, p.Cloud) ||
+		len(t.Regions) > 0 && !slices.Contains(t.Regions, p.Region)
 }
 
 func above(m, limit bridge.Money) bool {

@@ -77,15 +77,21 @@ func (d *Desk) Plan(_ context.Context, p Person, q PlanRequest) (PlanAnswer, err
 			a.Return = append(a.Return, Returned{r.Rental, r.Drain, r.Why, q.Lang.Short(r.Why)})
 		}
 	}
+	a.rest(&plan, p, &own, q.Lang)
+	return a, nil
+}
+
+// rest counts the demands that nothing is done for.
+func (a *PlanAnswer) rest(plan *bridge.Plan, p Person, own *ownership, lang Lang) {
 	for i := range plan.Verdicts {
 		v := &plan.Verdicts[i]
-		if v.Kind != bridge.Wait && v.Kind != bridge.Never || !p.may(SeeAll) && own.jobs[jobKey{v.Cluster, v.Job}] != p.Name {
+		acts := v.Kind == bridge.Burst || v.Kind == bridge.Ask
+		if acts || !p.may(SeeAll) && own.jobs[jobKey{v.Cluster, v.Job}] != p.Name {
 			continue
 		}
 		a.Others[string(v.Why)]++
-		a.Texts[string(v.Why)] = q.Lang.Short(v.Why)
+		a.Texts[string(v.Why)] = lang.Short(v.Why)
 	}
-	return a, nil
 }
 
 func planned(o *bridge.Order, lang Lang) Planned {

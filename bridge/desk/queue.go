@@ -63,32 +63,35 @@ func (d *Desk) Queue(_ context.Context, p Person, q QueueRequest) (QueueAnswer, 
 	if err != nil {
 		return QueueAnswer{}, err
 	}
+	if q.Cluster != "" && !slices.Contains(append(clusters(&snap), d.Clusters...), q.Cluster) {
+		return QueueAnswer{}, wrong(NotFound, "spillway queue", "no cluster %q is watched; watched: %s", q.Cluster, strings.Join(clusters(&snap), ", "))
+	}
 	a := QueueAnswer{Stale: d.unseen(&snap), Jobs: []QueueRow{}, Counts: map[string]int{}, Frozen: snap.Frozen}
 	if snap.Protected {
 		a.Protected = q.Lang.Short(bridge.ReasonProtected)
 	}
 	verdicts := byJob(&plan)
 	for i := range snap.Queues {
-		queue := &snap.Queues[i]
-		if q.Cluster != "" && queue.Cluster != q.Cluster {
-			continue
+		if k := &snap.Queues[i]; q.Cluster == "" || k.Cluster == q.Cluster {
+			a.addCluster(k, verdicts, d.Now(), snap.MaxQueueAge, &q)
 		}
-		if a.At.IsZero() || queue.ObservedAt.Before(a.At) {
-			a.At = queue.ObservedAt
-		}
-		if queue.ObservedAt.IsZero() || d.Now().Sub(queue.ObservedAt) > snap.MaxQueueAge {
-			a.Stale = append(a.Stale, queue.Cluster)
-		}
-		for j := range queue.Demands {
-			if dem := &queue.Demands[j]; q.User == "" || dem.User == q.User {
-				a.add(dem, verdicts[jobKey{dem.Cluster, dem.Job}], d.Now(), &q)
-			}
-		}
-	}
-	if q.Cluster != "" && !slices.ContainsFunc(snap.Queues, func(k bridge.Queue) bool { return k.Cluster == q.Cluster }) {
-		return QueueAnswer{}, wrong(NotFound, "spillway queue", "no cluster %q is watched; watched: %s", q.Cluster, strings.Join(clusters(&snap), ", "))
 	}
 	return a, nil
+}
+
+// addCluster adds one cluster's jobs.
+func (a *QueueAnswer) addCluster(k *bridge.Queue, verdicts map[jobKey]*bridge.Verdict, now time.Time, oldest time.Duration, q *QueueRequest) {
+	if a.At.IsZero() || k.ObservedAt.Before(a.At) {
+		a.At = k.ObservedAt
+	}
+	if k.ObservedAt.IsZero() || now.Sub(k.ObservedAt) > oldest {
+		a.Stale = append(a.Stale, k.Cluster)
+	}
+	for i := range k.Demands {
+		if dem := &k.Demands[i]; q.User == "" || dem.User == q.User {
+			a.add(dem, verdicts[jobKey{dem.Cluster, dem.Job}], now, q)
+		}
+	}
 }
 
 func (a *QueueAnswer) add(dem *bridge.Demand, v *bridge.Verdict, now time.Time, q *QueueRequest) {

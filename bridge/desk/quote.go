@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -173,9 +174,17 @@ func checkNames(w *Wish, k *Known) error {
 	if w.Market != "" && w.Market != bridge.Spot && w.Market != bridge.OnDemand {
 		return wrong(BadRequest, "spillway quote --market spot", "no market is called %q; there are spot and on-demand", w.Market)
 	}
-	if w.Machines < 0 || w.GPUs < 0 || w.CPUs < 0 || w.MemoryMiB < 0 || w.Seconds < 0 || w.Max.Micro < 0 ||
-		w.Machines > maxCount || w.GPUs > maxCount || w.duration() > maxDuration || w.Seconds > int64(maxDuration/time.Second) {
-		return wrong(BadRequest, "spillway quote 8xh100 for 2h", "a number in the request is out of range")
+	for _, n := range []struct{ is, most int64 }{
+		{int64(w.Machines), maxCount},
+		{int64(w.GPUs), maxCount},
+		{int64(w.CPUs), maxCount},
+		{w.MemoryMiB, 1 << 40},
+		{w.Seconds, int64(maxDuration / time.Second)},
+		{w.Max.Micro, math.MaxInt64},
+	} {
+		if n.is < 0 || n.is > n.most {
+			return wrong(BadRequest, "spillway quote 8xh100 for 2h", "a number in the request is out of range: %d", n.is)
+		}
 	}
 	return nil
 }

@@ -110,15 +110,15 @@ func (d *Desk) rentedBefore(ctx context.Context, q *RentRequest, key string) (br
 	for i := range recent {
 		r := &recent[i]
 		if q.Key != "" {
-			word, _, _ := cutLast(key, "#")
-			if was, _, _ := cutLast(r.Key, "#"); was == word {
+			word, _ := beforeLast(key, "#")
+			if was, _ := beforeLast(r.Key, "#"); was == word {
 				return *r, false, wrong(Conflict, "another --key", "the key %q was used for something else, %s", q.Key, r.ID)
 			}
 			continue
 		}
-		wish, _, _ := cutLast(key, "@")
-		was, _, timed := cutLast(r.Key, "@")
-		if !q.Again && timed && was == wish && d.Now().Sub(r.Created) < sameWithin {
+		wish, _ := beforeLast(key, "@")
+		was, unnamed := beforeLast(r.Key, "@")
+		if !q.Again && unnamed && was == wish && d.Now().Sub(r.Created) < sameWithin {
 			return *r, true, nil
 		}
 	}
@@ -146,11 +146,10 @@ func (d *Desk) served(ctx context.Context, r *request) error {
 	return nil
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
+// beforeLast is a text up to the last place of a sign; false without one.
+func beforeLast(s, sign string) (string, bool) {
+	i := strings.LastIndex(s, sign)
+	return s[:max(i, 0)], i >= 0
 }
 
 // choose takes the first quote that can be had, at once or by asking.
@@ -204,6 +203,7 @@ func refusal(r *request, best *Quoted) error {
 			return e
 		}
 		v.Detail = fmt.Sprintf("%d of %d in use, %d wanted", r.rented(), r.terms.Most, best.Machines)
+	default: // the reason's own words say it
 	}
 	e.Wrong = English.Why(&v)
 	return e

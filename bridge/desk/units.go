@@ -19,7 +19,7 @@ func readMoney(v string) (bridge.Money, error) {
 		return readMoney(strings.TrimPrefix(v, "€") + "eur")
 	case m == nil:
 		return bridge.Money{}, fmt.Errorf("%q is not an amount of money", v)
-	case m[1] != "" && m[3] != "" && !(m[1] == "$" && m[3] == "usd"):
+	case m[1] != "" && m[3] != "" && (m[1] != "$" || m[3] != "usd"):
 		return bridge.Money{}, fmt.Errorf("%s names two currencies", v)
 	case m[1] == "" && m[3] == "":
 		return bridge.Money{}, fmt.Errorf("%s of which currency? Say $%s or %scny", v, v, v)

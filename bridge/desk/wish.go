@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -89,54 +90,31 @@ func compact(d time.Duration) string {
 
 // merge lays words over fields; a word that contradicts a field is an error.
 func (w *Wish) merge(o *Wish) error {
-	for _, f := range []struct {
-		name string
-		a    *string
-		b    string
-	}{
-		{"type", &w.Type, o.Type},
-		{"GPU", &w.GPUType, o.GPUType},
-		{"market", (*string)(&w.Market), string(o.Market)},
-		{"project", &w.Project, o.Project},
-		{"cluster", &w.Cluster, o.Cluster},
-		{"place", &w.Place, o.Place},
-		{"job", (*string)(&w.Job), string(o.Job)},
-		{"reason", &w.Reason, o.Reason},
-	} {
-		if *f.a != "" && f.b != "" && *f.a != f.b {
-			return contradiction(w, f.name, *f.a, f.b)
-		}
-		if f.b != "" {
-			*f.a = f.b
-		}
-	}
-	for _, f := range []struct {
-		name string
-		a    *int64
-		b    int64
-	}{{"duration", &w.Seconds, o.Seconds}, {"memory", &w.MemoryMiB, o.MemoryMiB}, {"maximum", &w.Max.Micro, o.Max.Micro}} {
-		if *f.a != 0 && f.b != 0 && *f.a != f.b {
-			return contradiction(w, f.name, fmt.Sprint(*f.a), fmt.Sprint(f.b))
-		}
-		if f.b != 0 {
-			*f.a = f.b
-		}
+	if o.Max.Currency != "" && w.Max.Currency != "" && o.Max.Currency != w.Max.Currency {
+		return contradiction(w, "maximum", exact(w.Max), exact(o.Max))
 	}
 	if o.Max.Currency != "" {
 		w.Max.Currency = o.Max.Currency
 	}
-	for _, f := range []struct {
-		name string
-		a    *int
-		b    int
-	}{{"number of machines", &w.Machines, o.Machines}, {"number of GPUs", &w.GPUs, o.GPUs}, {"number of CPUs", &w.CPUs, o.CPUs}} {
-		if *f.a != 0 && f.b != 0 && *f.a != f.b {
-			return contradiction(w, f.name, fmt.Sprint(*f.a), fmt.Sprint(f.b))
-		}
-		if f.b != 0 {
-			*f.a = f.b
-		}
+	return cmp.Or(
+		lay(w, "type", &w.Type, o.Type), lay(w, "GPU", &w.GPUType, o.GPUType), lay(w, "market", &w.Market, o.Market),
+		lay(w, "project", &w.Project, o.Project), lay(w, "cluster", &w.Cluster, o.Cluster), lay(w, "place", &w.Place, o.Place),
+		lay(w, "job", &w.Job, o.Job), lay(w, "reason", &w.Reason, o.Reason),
+		lay(w, "duration in seconds", &w.Seconds, o.Seconds), lay(w, "memory", &w.MemoryMiB, o.MemoryMiB), lay(w, "maximum", &w.Max.Micro, o.Max.Micro),
+		lay(w, "number of machines", &w.Machines, o.Machines), lay(w, "number of GPUs", &w.GPUs, o.GPUs), lay(w, "number of CPUs", &w.CPUs, o.CPUs),
+	)
+}
+
+// lay puts a value where none is yet.
+func lay[T comparable](w *Wish, what string, at *T, v T) error {
+	var none T
+	if v == none || v == *at {
+		return nil
 	}
+	if *at != none {
+		return contradiction(w, what, fmt.Sprint(*at), fmt.Sprint(v))
+	}
+	*at = v
 	return nil
 }
 

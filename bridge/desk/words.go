@@ -44,9 +44,6 @@ type sentence struct {
 // currencies are those that can be written behind an amount.
 var currencies = []string{"usd", "eur", "cny", "gbp", "jpy"}
 
-// fillers carry no meaning of their own.
-var fillers = []string{"for", "with", "of", "and", "a", "an", "please", "each", "gpu", "gpus", "time"}
-
 var (
 	sizeWord   = regexp.MustCompile(`^(\d+)[x*]([a-z][a-z0-9._-]*)$`)
 	gpuColon   = regexp.MustCompile(`^(?:gpu:)?([a-z][a-z0-9._-]*):(\d+)$`)
@@ -69,43 +66,63 @@ func (s *sentence) next() error {
 			s.words = append([]string{value}, s.words...)
 		}
 		w = flag
-	} else if w == "-a" {
-		w = "project"
 	}
-	switch w {
-	case "spot", "preemptible":
-		return s.set(&Wish{Market: bridge.Spot})
-	case "on-demand", "ondemand", "od":
-		return s.set(&Wish{Market: bridge.OnDemand})
-	case "project", "account":
-		return s.named(w, func(v string) *Wish { return &Wish{Project: v} })
-	case "cluster":
-		return s.named(w, func(v string) *Wish { return &Wish{Cluster: v} })
-	case "job":
-		return s.named(w, func(v string) *Wish { return &Wish{Job: bridge.JobID(v)} })
-	case "type":
-		return s.named(w, func(v string) *Wish { return &Wish{Type: v} })
-	case "on", "in", "place":
-		return s.place(w)
-	case "max", "under", "<=":
-		return s.money(w)
-	case "because", "reason":
-		text := strings.Join(s.words, " ") // as it was written
-		s.words = nil
-		return s.set(&Wish{Reason: text})
-	case "for", "duration", "gpus":
-		if len(s.words) > 0 && number.MatchString(s.words[0]) && w != "gpus" && (len(s.words) == 1 || !isUnit(strings.ToLower(s.words[1]))) {
-			return s.bareNumber(s.take())
-		}
-		return nil
+	if read, ok := grammar[w]; ok {
+		return read(s, w)
 	}
 	if project, ok := strings.CutPrefix(w, "@"); ok && project != "" {
 		return s.set(&Wish{Project: project})
 	}
-	if slices.Contains(fillers, w) {
-		return nil
-	}
 	return s.quantity(w)
+}
+
+// grammar is every word that is a word here, and how it is read.
+var grammar = map[string]func(*sentence, string) error{
+	"spot": inMarket(bridge.Spot), "preemptible": inMarket(bridge.Spot),
+	"on-demand": inMarket(bridge.OnDemand), "ondemand": inMarket(bridge.OnDemand), "od": inMarket(bridge.OnDemand),
+	"project": ofProject, "account": ofProject, "-a": ofProject,
+	"cluster": named(func(v string) *Wish { return &Wish{Cluster: v} }),
+	"job":     named(func(v string) *Wish { return &Wish{Job: bridge.JobID(v)} }),
+	"type":    named(func(v string) *Wish { return &Wish{Type: v} }),
+	"on":      (*sentence).place, "in": (*sentence).place, "place": (*sentence).place,
+	"max": (*sentence).money, "under": (*sentence).money, "<=": (*sentence).money,
+	"for": (*sentence).lasting, "duration": (*sentence).lasting,
+	"because": (*sentence).reason, "reason": (*sentence).reason,
+	"with": nothing, "of": nothing, "and": nothing, "a": nothing, "an": nothing, "please": nothing, "each": nothing,
+	"gpu": nothing, "gpus": nothing, "time": nothing,
+}
+
+var ofProject = named(func(v string) *Wish { return &Wish{Project: v} })
+
+func nothing(*sentence, string) error { return nil }
+
+func inMarket(m bridge.Market) func(*sentence, string) error {
+	return func(s *sentence, _ string) error { return s.set(&Wish{Market: m}) }
+}
+
+// named reads the word that follows as a name.
+func named(of func(string) *Wish) func(*sentence, string) error {
+	return func(s *sentence, what string) error {
+		if len(s.words) == 0 {
+			return s.bad("", "%s of which name? A word is missing after %q", what, what)
+		}
+		return s.set(of(s.take()))
+	}
+}
+
+// reason takes all that is left, as it was written.
+func (s *sentence) reason(string) error {
+	text := strings.Join(s.words, " ")
+	s.words = nil
+	return s.set(&Wish{Reason: text})
+}
+
+// lasting refuses a bare number where a duration is meant.
+func (s *sentence) lasting(string) error {
+	if len(s.words) > 0 && number.MatchString(s.words[0]) && (len(s.words) == 1 || !isUnit(strings.ToLower(s.words[1]))) {
+		return s.bareNumber(s.take())
+	}
+	return nil
 }
 
 // quantity reads sizes, durations and numbers with the word that follows.
@@ -226,13 +243,6 @@ func (s *sentence) amount(n, unit string) error {
 
 func (s *sentence) bareNumber(n string) error {
 	return s.bad("for "+n+"m", "%s what? Say %sm for minutes, %sh for hours, or %sxh100 for GPUs", n, n, n, n)
-}
-
-func (s *sentence) named(what string, of func(string) *Wish) error {
-	if len(s.words) == 0 {
-		return s.bad("", "%s of which name? A word is missing after %q", what, what)
-	}
-	return s.set(of(s.take()))
 }
 
 func (s *sentence) place(w string) error {

@@ -144,9 +144,18 @@ func TestTheDomainTouchesNothing(t *testing.T) {
 // The rules themselves, on imports that must be refused.
 func TestImportRulesRefuse(t *testing.T) {
 	for _, c := range []struct{ folder, imports string }{
-		{"bridge", "bridge/store"}, {"bridge/engine", "bridge/store"}, {"bridge/engine", "slurm"}, {"bridge/desk", "bridge/engine"},
-		{"slurm", "bridge/engine"}, {"slurm", "bridge/cloud/local"}, {"bridge/cloud/local", "bridge/store"}, {"bridge/cloud/aws", "bridge/cloud/local"},
-		{"bridge/store", "bridge/engine"}, {"policies", "bridge/config"}, {"bot", "bridge/store"}, {"bridge/cloud/aws", "slurm"},
+		{"bridge", "bridge/store"},
+		{"bridge/engine", "bridge/store"},
+		{"bridge/engine", "slurm"},
+		{"bridge/desk", "bridge/engine"},
+		{"slurm", "bridge/engine"},
+		{"slurm", "bridge/cloud/local"},
+		{"bridge/cloud/local", "bridge/store"},
+		{"bridge/cloud/aws", "bridge/cloud/local"},
+		{"bridge/store", "bridge/engine"},
+		{"policies", "bridge/config"},
+		{"bot", "bridge/store"},
+		{"bridge/cloud/aws", "slurm"},
 	} {
 		list, _ := rule(c.folder)
 		if slices.Contains(list, c.imports) || within(list, c.imports, c.folder) {

@@ -32,10 +32,10 @@ func (c *newsCmd) Run(a *app) error {
 	q := desk.NewsRequest{Limit: c.Last, Rental: c.Rental}
 	for {
 		got, err := ask(a, desk.AskNews, q)
+		if a.ctx.Err() != nil {
+			return nil //nolint:nilerr // Interrupted is how following ends.
+		}
 		if err != nil {
-			if a.ctx.Err() != nil {
-				return nil
-			}
 			return err
 		}
 		if err := c.show(a, got.News); err != nil {

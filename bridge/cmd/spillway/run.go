@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -232,8 +233,8 @@ func (d *daemon) close() error {
 	if d.engine != nil {
 		d.engine.Close()
 	}
-	for i := len(d.closing) - 1; i >= 0; i-- {
-		errs = append(errs, d.closing[i]())
+	for _, c := range slices.Backward(d.closing) {
+		errs = append(errs, c())
 	}
 	return errors.Join(errs...)
 }

@@ -80,8 +80,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	err = ts.Exec(args[1], args[2:]...)
 	got := 0
-	var ee *exec.ExitError
-	if errors.As(err, &ee) {
+	if ee, ok := errors.AsType[*exec.ExitError](err); ok {
 		got = ee.ExitCode()
 	} else if err != nil {
 		ts.Fatalf("run %v: %v", args[1:], err)

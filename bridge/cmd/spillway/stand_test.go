@@ -70,7 +70,8 @@ func (s *stand) who(context.Context, int) (string, []string, error) {
 }
 
 // Budgets and Terms make it the desk's rules.
-func (s *stand) Budgets() []bridge.Budget                              { return s.policy.Budgets() }
+func (s *stand) Budgets() []bridge.Budget { return s.policy.Budgets() }
+
 func (s *stand) Terms(d *bridge.Demand, f *bridge.Facts) *bridge.Terms { return s.judge.Terms(d, f) }
 func (s *stand) Wake()                                                 {}
 

@@ -77,7 +77,7 @@ func New(d *desk.Desk, accounts Accounts, log *slog.Logger) *Server {
 
 // Listen makes the socket, in place of one that no process answers on.
 func Listen(path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // Everybody may reach the socket.
 		return nil, fmt.Errorf("make folder of socket: %w", err)
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
@@ -92,7 +92,7 @@ func Listen(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	// Everybody may ask; who may do what is decided by the desk.
-	if err := os.Chmod(path, 0o666); err != nil {
+	if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // See above.
 		return nil, errors.Join(fmt.Errorf("open socket to everybody: %w", err), l.Close())
 	}
 	return l, nil
@@ -113,7 +113,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := s.http.Shutdown(grace); err != nil {
 		_ = s.http.Close()
 	}
-	<-ended
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve socket: %w", err)
+	}
 	return nil
 }
 
