@@ -33,7 +33,7 @@ type batch struct {
 	asks   []*draft // one for each payer
 	stuck  *Verdict // what stops it for the rest of this plan
 	single quick    // choice for one gang, kept between decisions
-	group  quick    // choice for several
+	group  *quick   // choice for several
 }
 
 // quick is a choice that holds while the catalog, and the stock that matters to

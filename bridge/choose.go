@@ -25,7 +25,10 @@ func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
 	}
 	q, stock := &b.single, l.catalog.sold
 	if gangs > 1 {
-		q = &b.group
+		if b.group == nil {
+			b.group = new(quick)
+		}
+		q = b.group
 	}
 	if most := max(gangs, b.least(t)); most > lowStock {
 		q = &quick{} // depends on more stock than is worth remembering

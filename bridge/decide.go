@@ -30,8 +30,8 @@ type Decider struct {
 // NewDecider returns a Decider for one policy; a changed policy needs a new one.
 func NewDecider(p Policy) *Decider {
 	return &Decider{
-		policy: p, names: nameTable{}, last: map[string]*remembered{},
-		payers: payerTable{byUser: map[payerKey]int32{}, names: nameTable{}},
+		policy: p, last: map[string]*remembered{},
+		payers: payerTable{byUser: map[payerKey]int32{}},
 	}
 }
 
@@ -110,6 +110,7 @@ func (d *Decider) look(s *Snapshot) *look {
 	}
 	slices.SortStableFunc(l.queues, func(a, b *Queue) int { return strings.Compare(a.Cluster, b.Cluster) })
 	l.verdicts = make([]Verdict, total)
+	l.open = slices.Grow(l.open, total)
 	for i := range s.Rentals {
 		r := &s.Rentals[i]
 		count, _ := d.payers.projectOf(r.Account)

@@ -16,6 +16,8 @@ type entry struct {
 	terms  *Terms
 	limit  time.Duration // zero: none
 	over   int64         // when its waiting time is over, Unix nanoseconds
+	home   int32         // number of its cluster
+	part   int32         // number of its partition
 	shape  int32
 	terno  int32 // number of terms
 	payer  int32
@@ -70,11 +72,15 @@ func (d *Decider) prepare(c *cluster) []entry {
 			continue
 		}
 		fresh = append(fresh, entry{demand: demand, at: int32(i)})
+		d.fill(&fresh[len(fresh)-1], c)
 	}
-	// Filled in the order they are served in, what they share lies in that order.
+	// Demands are read in the order they lie in, and batches, which are read
+	// when they are served, are laid out in that order.
 	fresh = sortEntries(fresh)
 	for i := range fresh {
-		d.fill(&fresh[i], c)
+		if fresh[i].closed == noGate {
+			d.place(&fresh[i], c)
+		}
 	}
 	entries := mergeEntries(last.spare[:0], last.entries, fresh, moved)
 	same := sameTerms(d.policy, &last.facts, &c.facts)
@@ -129,33 +135,36 @@ func (d *Decider) fill(e *entry, c *cluster) {
 		return
 	}
 	e.shape = d.shapes.number(&n.Shape)
+	e.home, e.part = d.names.number(n.Cluster), d.names.number(n.Partition)
 	d.applyTerms(e, c)
 }
 
-// applyTerms asks policy, and places the entry where its terms put it.
-func (d *Decider) applyTerms(e *entry, c *cluster) {
+// applyTerms asks policy. It reports whether the answer puts the entry in
+// another batch.
+func (d *Decider) applyTerms(e *entry, c *cluster) bool {
 	if e.closed == byStandingGate {
-		return // whatever policy says
+		return false // whatever policy says
 	}
 	t := d.policy.Terms(e.demand, &c.facts)
 	if t == e.terms && t != nil {
-		return
+		return false
 	}
 	e.terms, e.closed = t, noGate
 	if kind, _ := byTerms(t); kind != "" {
 		e.closed = byTermsGate
-		return
+		return false
 	}
 	e.terno = d.terms.number(t)
 	e.payer = d.payers.number(t.Account, e.demand.User)
 	e.over = nanos(waitsSince(e.demand), t.Wait)
-	d.place(e, c)
+	return true
 }
 
 // renew brings an entry of an unchanged demand up to date.
 func (d *Decider) renew(e *entry, c *cluster, same bool) {
-	if !same {
-		d.applyTerms(e, c)
+	if !same && d.applyTerms(e, c) {
+		d.place(e, c)
+		return
 	}
 	if e.closed == noGate && (len(c.reclaims) > 0 || e.rule == onDemandOnly) && marketRuleOf(e.demand, e.terms, c.reclaims) != e.rule {
 		d.place(e, c)
@@ -167,8 +176,7 @@ func (d *Decider) place(e *entry, c *cluster) {
 	e.rule = marketRuleOf(e.demand, e.terms, c.reclaims)
 	y := d.payers.list[e.payer]
 	key := batchKey{
-		cluster: d.names.number(e.demand.Cluster), partition: d.names.number(e.demand.Partition),
-		payer: y.projectNo, shape: e.shape, terms: e.terno, nodes: e.nodes, rule: e.rule, own: y.own,
+		cluster: e.home, partition: e.part, payer: y.projectNo, shape: e.shape, terms: e.terno, nodes: e.nodes, rule: e.rule, own: y.own,
 		limit: uint8(bits.Len64(uint64(e.limit / time.Minute))),
 	}
 	if y.own {
@@ -206,13 +214,27 @@ func equalDemand(a, b *Demand) bool {
 }
 
 // nameTable numbers strings.
-type nameTable map[string]int32
+type nameTable struct {
+	byName map[string]int32
+	first  []string // the names with the first numbers, which are asked for most
+}
 
-func (t nameTable) number(s string) int32 {
-	n, ok := t[s]
+func (t *nameTable) number(s string) int32 {
+	for i, name := range t.first {
+		if name == s {
+			return int32(i)
+		}
+	}
+	n, ok := t.byName[s]
 	if !ok {
-		n = int32(len(t))
-		t[s] = n
+		n = int32(len(t.byName))
+		if t.byName == nil {
+			t.byName = map[string]int32{}
+		}
+		t.byName[s] = n
+		if n < 8 {
+			t.first = append(t.first, s)
+		}
 	}
 	return n
 }
