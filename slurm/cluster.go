@@ -86,6 +86,7 @@ type Cluster struct {
 	mu       sync.Mutex
 	doubts   map[bridge.JobID]bool      // jobs whose ambiguous reason was seen in the latest cycle
 	comments map[bridge.JobID]string    // admin comments as of the latest cycle
+	ran      map[bridge.JobID][]string  // nodes of jobs that run, or ran before they were requeued
 	overlays map[bridge.RentalID]string // partitions that serve rentals
 	edits    int                        // changes of overlays so far
 	words    map[string]bool            // unknown reason words already told
@@ -120,6 +121,7 @@ func New(o Options) *Cluster {
 		options:  o,
 		doubts:   map[bridge.JobID]bool{},
 		comments: map[bridge.JobID]string{},
+		ran:      map[bridge.JobID][]string{},
 		overlays: map[bridge.RentalID]string{},
 		words:    map[string]bool{},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,28 +113,14 @@ func restarted(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID) {
 	running(t, c, r, gang)
 }
 
-// comesBack requeues the gang and measures how long it is not eligible after
-// its steps are dead. With its machines drained it waits; let in again it runs.
+// comesBack requeues the gang, which then starts on the very same machines.
 func comesBack(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID) {
 	t.Helper()
 	c := s.adapter(sandbox.Account{})
 	must(t, c.Requeue(t.Context(), gang))
 	must(t, c.Requeue(t.Context(), gang)) // repeats safely
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	last := time.Now()
-	eventually(ctx, t, "the gang to be eligible", func() (bool, string) {
-		asked := time.Now()
-		ok, err := c.Expedite(ctx, gang)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !ok {
-			last = asked
-		}
-		return ok, "not eligible"
-	})
-	t.Logf("steps dead to eligible: at most %.2f s", time.Since(last).Seconds())
+	took := eligible(t, c, gang)
+	t.Logf("steps dead to eligible, on the same nodes: at most %.2f s", took.Seconds())
 	job := s.wait(t, gang, "RUNNING")
 	if job.Fields["Restarts"] != "1" {
 		t.Errorf("the gang was restarted %s times, want once", job.Fields["Restarts"])
@@ -141,14 +128,38 @@ func comesBack(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID) {
 	running(t, c, r, gang)
 }
 
+// eligible waits until a requeued job is eligible and returns for how long at
+// most its steps were dead by then.
+func eligible(t *testing.T, c *slurm.Cluster, id bridge.JobID) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	dead := time.Time{}
+	eventually(ctx, t, "the job to be eligible", func() (bool, string) {
+		asked := time.Now()
+		q := observe(t, c)
+		if dead.IsZero() && !slices.ContainsFunc(q.Runs, func(r bridge.Run) bool { return r.Job == id }) {
+			dead = asked
+		}
+		ok, err := c.Expedite(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok, "not eligible"
+	})
+	return time.Since(dead)
+}
+
 // dismissed takes the machines away from under the gang, as at a reclaim, and
 // then all that is left of the rental.
 func dismissed(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID, others ...bridge.JobID) {
 	t.Helper()
 	c := s.adapter(sandbox.Account{})
+	observe(t, c)
 	must(t, c.Drain(t.Context(), nodesOf(r)[:1], "reclaim"))
 	must(t, c.Down(t.Context(), append(nodesOf(r), "sw-none-0"), "reclaimed"))
 	s.wait(t, gang, "PENDING")
+	t.Logf("steps dead to eligible, off its nodes: at most %.2f s", eligible(t, c, gang).Seconds())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	eventually(ctx, t, "the nodes to be dismissed", func() (bool, string) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"spillway.sh/spillway/bridge"
 )
 
@@ -55,7 +57,7 @@ func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 		c.unreadable.Add(1)
 		return bridge.Queue{}, err
 	}
-	c.remember(jobs, v)
+	c.remember(jobs, &q, v)
 	return q, nil
 }
 
@@ -97,12 +99,12 @@ func (c *Cluster) look(ctx context.Context, now time.Time, s settings) (*view, e
 	c.mu.Lock()
 	edits := c.edits
 	c.mu.Unlock()
-	nodes, err := c.allNodes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	partitions, err := c.readPartitions(ctx)
-	if err != nil {
+	var nodes map[string]node
+	var partitions map[string]partition
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) { nodes, err = c.allNodes(ctx); return err })
+	both.Go(func() (err error) { partitions, err = c.readPartitions(ctx); return err })
+	if err := both.Wait(); err != nil {
 		return nil, err
 	}
 	return &view{
@@ -218,7 +220,7 @@ func (c *Cluster) demandOf(j *job, v *view) (bridge.Demand, error) {
 }
 
 // remember keeps what the next cycle compares with.
-func (c *Cluster) remember(jobs []job, v *view) {
+func (c *Cluster) remember(jobs []job, q *bridge.Queue, v *view) {
 	comments := map[bridge.JobID]string{}
 	for i := range jobs {
 		if text := jobs[i].AdminComment; text != "" {
@@ -228,6 +230,16 @@ func (c *Cluster) remember(jobs []job, v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.doubts, c.comments = v.doubts, comments
+	ran := map[bridge.JobID][]string{}
+	for i := range q.Demands {
+		if d := &q.Demands[i]; d.Restarts > 0 && c.ran[d.Job] != nil {
+			ran[d.Job] = c.ran[d.Job]
+		}
+	}
+	for i := range q.Runs {
+		ran[q.Runs[i].Job] = q.Runs[i].Nodes
+	}
+	c.ran = ran
 	if v.edits != c.edits {
 		return // the overlays were changed while we looked
 	}

@@ -136,9 +136,20 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 			}
 			continue
 		}
+		if !j.Eligible.After(c.options.Now().Add(2 * margin)) {
+			return false, nil // it is shifted already, see mayReturn
+		}
+		start := "now"
+		returns, err := c.mayReturn(ctx, j.ID)
+		if err != nil {
+			return false, err
+		}
+		if returns {
+			start = fmt.Sprintf("now+%d", int(margin.Seconds()))
+		}
 		// It may complain, for instance of an overlay without nodes, and do what
 		// was asked; what is read back decides.
-		wrote := c.write(ctx, "update", "JobId="+address(j), "StartTime=now")
+		wrote := c.write(ctx, "update", "JobId="+address(j), "StartTime="+start)
 		again, err := c.records(ctx, j.ID)
 		if err != nil {
 			return false, err
@@ -150,6 +161,32 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// margin keeps a requeued job from starting on the same node in the second in
+// which its old credential was revoked there: slurmd takes the new one for the
+// old, and slurmctld then ends the job for good.
+const margin = 2 * time.Second
+
+// mayReturn reports whether a job could start on a node that it ran on before:
+// one of them takes jobs, or it is not known which they were.
+func (c *Cluster) mayReturn(ctx context.Context, id bridge.JobID) (bool, error) {
+	c.mu.Lock()
+	names := c.ran[id]
+	c.mu.Unlock()
+	if len(names) == 0 {
+		return true, nil
+	}
+	nodes, err := c.showNodes(ctx, names)
+	if err != nil {
+		return false, err
+	}
+	for _, n := range nodes {
+		if n.Usable {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // delayed reports whether a requeued job waits for nothing but Slurm's delay.

@@ -185,7 +185,8 @@ func TestS_F27_NodeStatesAreSets(t *testing.T) {
 	}
 }
 
-func TestNodeLines(t *testing.T) {
+// TestS_F50_NodeLines reads free texts beside keys, and a node in no partition.
+func TestS_F50_NodeLines(t *testing.T) {
 	const head = "NodeName=n1 Arch=x86_64 CPUAlloc=3 CPUEfctv=7 CPUTot=8 ActiveFeatures=a,b Gres=gpu:a100:8(S:0-1),shard:16 GresUsed=gpu:a100:3(IDX:0-2),shard:4(0/4) OS=Linux 6.1 State=x RealMemory=1000 AllocMem=100 MemSpecLimit=50 State=MIXED TmpDisk=7"
 	data := strings.ReplaceAll(head, "State=x ", "") +
 		" Partitions=gpu,long  Comment=by hand State=DOWN Reason=not this Reason=spillway: reclaim Gres=none [root@2026-11-30T13:15:10] Extra=x Reason\nsecond line of a comment\n" +
@@ -208,7 +209,6 @@ func TestNodeLines(t *testing.T) {
 			Free:   bridge.Shape{CPUs: 4, MemoryMiB: 850, GPUType: "a100", GPUs: 5, GRES: map[string]int{"shard": 12}, DiskMiB: 7},
 			Reason: "spillway: reclaim Gres=none [root@2026-11-30T13:15:10]", Responding: true, Usable: true,
 		},
-		// S-F50: a node in no partition.
 		{Name: "n2", States: []string{"IDLE"}, Shape: bridge.Shape{CPUs: 2, MemoryMiB: 10}, Free: bridge.Shape{CPUs: 2, MemoryMiB: 10}, Responding: true, Usable: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -138,9 +138,20 @@ func (s *site) wait(t *testing.T, id bridge.JobID, states ...string) slurmtest.J
 	defer cancel()
 	job, err := s.WaitJob(ctx, string(id), states...)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, s.scene())
 	}
 	return job
+}
+
+// scene is what a person would look at first.
+func (s *site) scene() string {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	out, err := s.Output(ctx, sandbox.Account{}, "sh", "-c", "squeue -a; scontrol -o show nodes | cut -c1-600; scontrol -o show partitions | cut -c1-120; tail -n 30 /var/log/slurm/slurmctld.log")
+	if err != nil {
+		return err.Error()
+	}
+	return out
 }
 
 const sleeper = "#!/bin/sh\nsleep 600\n"
