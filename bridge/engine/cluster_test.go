@@ -27,7 +27,8 @@ type cluster struct {
 	calls    map[string]int
 	signals  []string
 	starts   map[bridge.JobID]int
-	rash     int // nodes dismissed that were neither drained nor dead
+	comments map[bridge.JobID][]string // every one ever written
+	rash     int                       // nodes dismissed that were neither drained nor dead
 }
 
 type job struct {
@@ -60,7 +61,7 @@ type node struct {
 func newCluster() *cluster {
 	return &cluster{
 		jobs: map[bridge.JobID]*job{}, nodes: map[string]*node{}, overlays: map[string][]string{},
-		calls: map[string]int{}, starts: map[bridge.JobID]int{},
+		calls: map[string]int{}, starts: map[bridge.JobID]int{}, comments: map[bridge.JobID][]string{},
 	}
 }
 
@@ -401,8 +402,6 @@ func (c *cluster) Expedite(_ context.Context, id bridge.JobID) (bool, error) {
 	}
 	return true, nil
 }
-
-func (c *cluster) Comment(context.Context, bridge.JobID, string) error { return nil }
 
 func (c *cluster) called(name string) int { c.mu.Lock(); defer c.mu.Unlock(); return c.calls[name] }
 

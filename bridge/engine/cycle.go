@@ -64,6 +64,7 @@ type memory struct {
 	postponed  map[bridge.RentalID]time.Time // the end its cloud was last told
 	posted     map[bridge.RentalID]time.Time
 	warned     map[string]bool
+	comments   map[string]comment            // on jobs, as last written
 	limits     map[string]time.Duration      // of a running job when first seen
 	demands    map[string]bridge.Demand      // of jobs with a rental, as they were queued
 	requeued   map[string]bool               // by this process, and still running at the last look
@@ -87,7 +88,7 @@ func newMemory() *memory {
 		offers: map[string][]bridge.Offer{}, listed: map[string]time.Time{}, priced: map[string]time.Time{}, read: map[string]time.Time{}, took: map[string]time.Duration{},
 		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
-		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, limits: map[string]time.Duration{},
+		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, comments: map[string]comment{}, limits: map[string]time.Duration{},
 		demands: map[string]bridge.Demand{}, requeued: map[string]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
 		health: map[string]string{},
 	}

@@ -52,6 +52,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) error {
 		{"route", e.route},         // idle machines serve the next job that fits
 		{"release", e.release},     // drain, dismiss, terminate until the cloud says gone
 		{"settle", e.settle},       // post what it cost, give the rest of the hold back
+		{"explain", e.explain},     // owners of jobs that never leave are told why
 		{"breaker", e.breaker},     // too much fails at once: no new money
 	} {
 		c.failed(s.name, s.do(ctx, c))

@@ -24,6 +24,9 @@ type Options struct {
 	Decide func(*bridge.Snapshot) bridge.Plan
 	// Boot gives a rental's machines their way to enrol; package enrol has one.
 	Boot func(r *bridge.Rental, now time.Time) (bridge.Boot, error)
+	// Explain says a verdict to the owner of a job, in one sentence; nil: owners
+	// are told nothing.
+	Explain func(*bridge.Verdict) string
 	// Clock is the time of the host, UTC.
 	Clock func() time.Time
 	Log   *slog.Logger

@@ -152,7 +152,8 @@ func (w *world) open() {
 		Boot: func(r *bridge.Rental, now time.Time) (bridge.Boot, error) {
 			return bridge.Boot{URL: "https://bridge", Ticket: "t-" + now.Format(time.RFC3339Nano), Expires: r.Expires}, nil
 		},
-		Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Explain: func(v *bridge.Verdict) string { return string(v.Why) },
+		Log:     slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	var sched engine.Scheduler = w.cluster
 	o.Store = s
