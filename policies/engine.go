@@ -35,6 +35,7 @@ type engine struct {
 	mu      sync.RWMutex // over everything below, and the memories above
 	views   map[string]*view
 	several map[tuple]*outcome
+	people  [texts]names // of the facts that decide who pays
 	payers  map[payerKey]*payer
 	choices map[outcome]choice
 	shared  map[verdict]*bridge.Terms
@@ -48,6 +49,7 @@ type column struct {
 	leaves  []int
 	stay    []string // patterns of opt_out
 	split   bool     // the value is a list with commas
+	front   front
 	texts   map[string]*outcome
 	numbers map[int64]*outcome
 }
@@ -208,8 +210,8 @@ func (e *engine) recall(d *bridge.Demand, v *view) (*bridge.Terms, bool) {
 	if !ok {
 		return nil, false
 	}
-	t, ok := p.terms[c.slot(e.says(d))]
-	return t, ok
+	t := p.at(c.slot(e.says(d)))
+	return t, t != nil
 }
 
 // learn fills every memory a demand needs, under the lock.
@@ -224,10 +226,11 @@ func (e *engine) learn(d *bridge.Demand, v *view) *bridge.Terms {
 		all.join(o, e.used)
 		remember(e.most, v.several, e.tupleOf(d), o)
 	}
-	p, ok := e.payers[e.payerKey(d)]
+	key := e.addPeople(d)
+	p, ok := e.payers[key]
 	if !ok {
 		p = e.newPayer(d)
-		remember(e.most, e.payers, e.payerKey(d), p)
+		remember(e.most, e.payers, key, p)
 	}
 	c, ok := e.choices[all]
 	if !ok {
@@ -235,10 +238,10 @@ func (e *engine) learn(d *bridge.Demand, v *view) *bridge.Terms {
 		remember(e.most, e.choices, all, c)
 	}
 	slot := c.slot(e.says(d))
-	t, ok := p.terms[slot]
-	if !ok {
+	t := p.at(slot)
+	if t == nil {
 		t = e.share(p, slot)
-		p.terms[slot] = t
+		p.terms = append(p.terms, slotTerms{slot, t})
 	}
 	return t
 }
@@ -253,9 +256,17 @@ func remember[K comparable, V any](most int, m map[K]V, k K, v V) {
 
 func (c *column) recall(d *bridge.Demand) *outcome {
 	if c.fact.text != nil {
-		return c.texts[c.fact.text(d)]
+		value := c.fact.text(d)
+		if o := c.front.text(value); o != nil {
+			return o
+		}
+		return c.texts[value]
 	}
-	return c.numbers[c.fact.number(d)]
+	value := c.fact.number(d)
+	if o := c.front.number(value); o != nil {
+		return o
+	}
+	return c.numbers[value]
 }
 
 func (c *column) learn(e *engine, d *bridge.Demand) *outcome {
@@ -266,11 +277,13 @@ func (c *column) learn(e *engine, d *bridge.Demand) *outcome {
 	e.evaluate(c.leaves, d, &bridge.Facts{}, o)
 	if c.fact.text == nil {
 		remember(e.most, c.numbers, c.fact.number(d), o)
+		c.front.addNumber(c.fact.number(d), o)
 		return o
 	}
 	value := c.fact.text(d)
 	o.stays = matchAny(c.stay, value, c.split)
 	remember(e.most, c.texts, value, o)
+	c.front.addText(value, o)
 	return o
 }
 

@@ -101,12 +101,28 @@ type payer struct {
 	account bridge.Account
 	mapped  bool
 	funded  bool
-	stays   bool                  // opted out by account or user
-	terms   map[int]*bridge.Terms // few of the slots there could be
+	stays   bool        // opted out by account or user
+	terms   []slotTerms // few of the slots there could be
 }
 
-// payerKey is what decides who pays; what does not matter is empty.
-type payerKey struct{ user, account, cluster string }
+type slotTerms struct {
+	slot  int
+	terms *bridge.Terms
+}
+
+// at returns the terms of a slot, or nil where they are not worked out yet.
+func (p *payer) at(slot int) *bridge.Terms {
+	for i := range p.terms {
+		if p.terms[i].slot == slot {
+			return p.terms[i].terms
+		}
+	}
+	return nil
+}
+
+// payerKey is what decides who pays: the numbers of user, account and cluster,
+// zero for what does not matter, 20 bits each.
+type payerKey uint64
 
 // payerFacts are the facts that mappings, lists and budgets of people look at.
 func (f *File) payerFacts() [texts]bool {
@@ -124,19 +140,38 @@ func (f *File) payerFacts() [texts]bool {
 }
 
 func (e *engine) payerKey(d *bridge.Demand) payerKey {
-	k := payerKey{account: d.Account}
+	account := e.people[factAccount].find(d.Account)
+	var user, cluster uint64
 	if e.payer[factUser] {
-		k.user = d.User
+		user = e.people[factUser].find(d.User)
 	}
 	if e.payer[factCluster] {
-		k.cluster = d.Cluster
+		cluster = e.people[factCluster].find(d.Cluster)
 	}
-	return k
+	return payerKey(user<<40 | account<<20 | cluster)
+}
+
+// addPeople numbers the names of a demand, and returns its key.
+func (e *engine) addPeople(d *bridge.Demand) payerKey {
+	for _, fact := range [...]int{factUser, factAccount, factCluster} {
+		name := facts[fact].text(d)
+		n := &e.people[fact]
+		if !e.payer[fact] || n.find(name) > 0 {
+			continue
+		}
+		if len(n.byName) >= e.most {
+			clear(e.people[:])
+			clear(e.payers) // their keys mean nothing any more
+			return e.addPeople(d)
+		}
+		n.add(name)
+	}
+	return e.payerKey(d)
 }
 
 func (e *engine) newPayer(d *bridge.Demand) *payer {
 	f := e.file
-	p := &payer{terms: map[int]*bridge.Terms{}}
+	p := &payer{}
 	p.account, p.mapped = f.AccountOf(d)
 	p.funded = f.funded(p.account, d.User)
 	p.stays = matchAny(f.optOut.accounts, d.Account, false) || matchAny(f.optOut.users, d.User, false)

@@ -93,7 +93,7 @@ func (r *reader) settings(l *layer) []strict.Field {
 		setting(l, "ask", "ask: true", strict.Flag, func(t *terms, v bool) { t.Ask = v }),
 		setting(l, "ask_above", "ask_above: 50 "+code, r.askAbove, func(t *terms, v bridge.Money) { t.AskAbove = v }),
 		setting(l, "ask_for", "ask_for: 4h", span(10*time.Second, maxWait), func(t *terms, v time.Duration) { t.AskFor = v }),
-		setting(l, "share", "share: false", strict.Flag, func(t *terms, v bool) { t.Share = v }),
+		setting(l, "share", "share: false", notShared, func(t *terms, v bool) { t.Share = v }),
 		setting(l, "comment", "comment: true", strict.Flag, func(t *terms, v bool) { t.Comment = v }),
 		setting(l, "signal", "signal: {name: USR1, to: batch, window: 60s}", readSignal, func(t *terms, v signal) { v.apply(t) }),
 	}
@@ -117,6 +117,17 @@ func notHere(why string) []strict.Field {
 	return []strict.Field{
 		strict.May("markets", "classes: {P2: {markets: [spot, on-demand]}}", refuse),
 		strict.May("reclaims", "classes: {P2: {reclaims: 2}}", refuse),
+	}
+}
+
+// notShared reads a flag that must be false: money that is held for one project
+// cannot be moved to another one yet.
+func notShared(share *bool) func(strict.Node) {
+	return func(n strict.Node) {
+		strict.Flag(share)(n)
+		if *share {
+			n.Fault("idle machines serve the next jobs of their own project; other projects cannot take them over and pay yet")
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/agext/levenshtein"
 )
 
 // tidy makes what phones and keyboards of other scripts type plain: full-width
@@ -50,29 +52,9 @@ func listed(names []string) string {
 func nearest(w string, names []string) string {
 	best, at := "", 3
 	for _, n := range names {
-		if d := edits(w, n); d < at && d < len(n) {
+		if d := levenshtein.Distance(w, n, nil); d < at && d < len(n) {
 			best, at = n, d
 		}
 	}
 	return best
-}
-
-// edits is the number of single-letter changes between two words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -236,7 +237,7 @@ func keysOf(fields []Field) string {
 func nearest(name string, fields []Field) (Field, bool) {
 	best, at := 3, -1
 	for i, f := range fields {
-		if d := strokes(strings.ReplaceAll(name, "-", "_"), f.key); d < best && d < len(f.key) {
+		if d := levenshtein.Distance(strings.ReplaceAll(name, "-", "_"), f.key, nil); d < best && d < len(f.key) {
 			best, at = d, i
 		}
 	}
@@ -255,28 +256,4 @@ func Near(s string, words []string) (string, bool) {
 	}
 	f, ok := nearest(s, fields)
 	return f.key, ok
-}
-
-// strokes is the edit distance of two short words.
-func strokes(a, b string) int {
-	if len(a) > 40 || len(b) > 40 {
-		return 40
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
