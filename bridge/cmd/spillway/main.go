@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // budgets have zones, also on hosts that have none
 
 	"github.com/alecthomas/kong"
 
