@@ -110,9 +110,11 @@ type Node struct {
 type Queue struct {
 	Cluster    string    `json:"cluster"`
 	ObservedAt time.Time `json:"observed_at"`
-	Demands    []Demand  `json:"demands"`
-	Runs       []Run     `json:"runs"`
-	Nodes      []Node    `json:"nodes"`
+	// Cost is how long one observation keeps the scheduler itself busy; zero: unknown.
+	Cost    time.Duration `json:"cost"`
+	Demands []Demand      `json:"demands"`
+	Runs    []Run         `json:"runs"`
+	Nodes   []Node        `json:"nodes"`
 	// Overlays maps each overlay partition of ours that exists to its nodes.
 	Overlays map[string][]string `json:"overlays,omitempty"`
 }

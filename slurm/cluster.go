@@ -92,6 +92,8 @@ type Cluster struct {
 	words    map[string]bool            // unknown reason words already told
 	settings settings                   // scontrol show config
 	settled  time.Time                  // when settings were read
+	priced   time.Duration              // what a read costs slurmctld
+	pricedAt time.Time
 }
 
 // New returns the cluster that the options describe. It runs no command.

@@ -29,3 +29,6 @@ func Spoken(ctx context.Context, tb testing.TB, c *Cluster) int64 {
 	}
 	return total
 }
+
+// ParseCost is parseCost.
+var ParseCost = parseCost

@@ -49,7 +49,7 @@ func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 		c.unreadable.Add(1)
 		return bridge.Queue{}, err
 	}
-	q := bridge.Queue{Cluster: c.options.Name, ObservedAt: at, Overlays: overlays(v.partitions, v.tenants)}
+	q := bridge.Queue{Cluster: c.options.Name, ObservedAt: at, Cost: c.cost(ctx, at), Overlays: overlays(v.partitions, v.tenants)}
 	for _, name := range slices.Sorted(maps.Keys(v.nodes)) {
 		q.Nodes = append(q.Nodes, v.nodes[name].Node)
 	}

@@ -22,6 +22,7 @@ type cluster struct {
 	overlays map[string][]string
 	down     error         // answers nothing
 	slow     time.Duration // of each read
+	cost     time.Duration // of each read, as the scheduler itself says
 	kill     time.Duration // from requeue to steps dead
 	seen     time.Time     // queue frozen at, for stale reads
 	calls    map[string]int
@@ -194,7 +195,7 @@ func (c *cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 		return bridge.Queue{}, err
 	}
 	defer leave()
-	q := bridge.Queue{Cluster: "c1", ObservedAt: time.Now(), Overlays: map[string][]string{}}
+	q := bridge.Queue{Cluster: "c1", ObservedAt: time.Now(), Cost: c.cost, Overlays: map[string][]string{}}
 	if !c.seen.IsZero() {
 		q.ObservedAt = c.seen
 	}

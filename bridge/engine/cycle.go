@@ -51,7 +51,7 @@ type memory struct {
 	priced  map[string]time.Time
 	read    map[string]time.Time     // when the last read of a cluster began
 	regular bool                     // this cycle came by the clock; nothing asked for it
-	took    map[string]time.Duration // by the last read of a cluster
+	took    map[string]time.Duration // that the last read of a cluster cost it
 
 	unsent     map[bridge.RentalID]bool                       // reserved by this process and never sent
 	doubt      map[bridge.RentalID]bool                       // a create may have had an effect we were not told

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,7 +151,7 @@ func (e *Engine) takeQueues(c *cycle) error {
 			errs = append(errs, fmt.Errorf("observe cluster %s: %w", name, r.err))
 		case ok:
 			delete(e.memory.health, key)
-			e.memory.took[name] = r.took
+			e.memory.took[name] = cmp.Or(q.Cost, r.took)
 			q.Cluster = name
 			e.memory.queues[name] = newSight(q)
 		}
@@ -210,7 +211,8 @@ func (e *Engine) snapshot(c *cycle) {
 }
 
 // interval is the time between two reads of a scheduler that nothing asked
-// for: at least a cycle, and so long that reading takes a tenth of it at most.
+// for: at least a cycle, and so long that reading keeps the scheduler busy for a
+// tenth of it at most.
 func (e *Engine) interval(cluster string) time.Duration {
 	return min(max(e.limits.Cycle, 10*e.memory.took[cluster]), e.limits.Longest)
 }

@@ -196,6 +196,32 @@ func TestHungSchedulerDoesNotHoldUpTheClouds(t *testing.T) {
 	})
 }
 
+// What a read costs the scheduler, not how long it took here, says how often it
+// is read.
+func TestCycleStretchesWithWhatReadsCost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		slow, cost  time.Duration
+		least, most int // reads in 100 s
+	}{
+		"a slow host, an idle scheduler": {slow: 500 * time.Millisecond, cost: 10 * time.Millisecond, least: 60, most: 100},
+		"a scheduler that is busy":       {slow: 500 * time.Millisecond, cost: time.Second, least: 8, most: 11},
+		"one that does not say":          {slow: 500 * time.Millisecond, least: 18, most: 21},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.cluster.set(func(c *cluster) { c.slow, c.cost = tt.slow, tt.cost })
+				w.start()
+				time.Sleep(time.Minute)
+				before := w.cluster.called("Observe")
+				time.Sleep(100 * time.Second)
+				if n := w.cluster.called("Observe") - before; n < tt.least || n > tt.most {
+					t.Errorf("%d reads in 100 s, want %d to %d", n, tt.least, tt.most)
+				}
+			})
+		})
+	}
+}
+
 func TestC_F14_SlowSchedulerReadsDoNotHoldUpANotice(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.spot()
