@@ -10,17 +10,17 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-// Route lets a pending job, or all pending tasks of an array, use the rental's
-// overlay beside its own partitions. It writes once and not at all when the
-// job may use it already, since each write can cost a job its accrued age. A
-// job that runs meanwhile is left as it is.
-func (c *Cluster) Route(ctx context.Context, r *bridge.Rental, id bridge.JobID) error {
+// Route lets pending jobs, and all pending tasks of arrays, use the rental's
+// overlay beside their own partitions, all in one command. A job that may use it
+// already is not written, since each write can cost a job its accrued age. One
+// that runs meanwhile is left as it is.
+func (c *Cluster) Route(ctx context.Context, r *bridge.Rental, ids ...bridge.JobID) error {
 	overlay, err := c.overlayOf(ctx, r)
 	if err == nil && overlay == "" {
 		err = errors.New("it has no overlay; admit its machines first")
 	}
 	if err == nil {
-		err = c.editPartitions(ctx, id, func(list []string) []string {
+		err = c.editPartitions(ctx, ids, func(list []string) []string {
 			if slices.Contains(list, overlay) {
 				return list
 			}
@@ -28,7 +28,7 @@ func (c *Cluster) Route(ctx context.Context, r *bridge.Rental, id bridge.JobID) 
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("route job %s to rental %s: %w", id, r.ID, err)
+		return fmt.Errorf("route jobs %s to rental %s: %w", ids, r.ID, err)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (c *Cluster) Unroute(ctx context.Context, r *bridge.Rental, id bridge.JobID
 
 // evict takes an overlay from a job's partitions.
 func (c *Cluster) evict(ctx context.Context, r *bridge.Rental, overlay string, id bridge.JobID) error {
-	return c.editPartitions(ctx, id, func(list []string) []string {
+	return c.editPartitions(ctx, []bridge.JobID{id}, func(list []string) []string {
 		list = slices.DeleteFunc(list, func(name string) bool { return name == overlay })
 		if len(list) == 0 {
 			list = words(r.Origin)
@@ -62,12 +62,12 @@ func (c *Cluster) evict(ctx context.Context, r *bridge.Rental, overlay string, i
 // unavailable", 22.05 succeeds without doing it), so what is read back decides.
 const editTries = 3
 
-// editPartitions changes the partition list of each pending record of a job
+// editPartitions changes the partition list of each pending record of some jobs
 // that differs.
-func (c *Cluster) editPartitions(ctx context.Context, id bridge.JobID, edit func([]string) []string) error {
+func (c *Cluster) editPartitions(ctx context.Context, ids []bridge.JobID, edit func([]string) []string) error {
 	var wrote error
 	for try := 0; ; try++ {
-		jobs, err := c.records(ctx, id)
+		jobs, err := c.records(ctx, ids...)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (c *Cluster) editPartitions(ctx context.Context, id bridge.JobID, edit func
 		case len(changes) == 0:
 			return nil
 		case try == editTries && wrote == nil:
-			return fmt.Errorf("its partitions are %s after the call", jobs[0].Partition)
+			return fmt.Errorf("after the call its partitions are still: %s", changes)
 		case try == editTries:
 			return wrote
 		}

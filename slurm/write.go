@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/samber/lo"
+
 	"spillway.sh/spillway/bridge"
 )
 
@@ -56,12 +58,13 @@ func explained(err error) error {
 	return err
 }
 
-// records reads what the queue says of one job or one array. It fails with
-// bridge.ErrNoJob when nothing of it waits or runs.
-func (c *Cluster) records(ctx context.Context, id bridge.JobID) ([]job, error) {
-	jobs, err := c.listJobs(ctx, "-j", string(id))
+// records reads what the queue says of some jobs and arrays. It fails with
+// bridge.ErrNoJob when nothing of them waits or runs.
+func (c *Cluster) records(ctx context.Context, ids ...bridge.JobID) ([]job, error) {
+	list := lo.Map(ids, func(id bridge.JobID, _ int) string { return string(id) })
+	jobs, err := c.listJobs(ctx, "-j", strings.Join(list, ","))
 	if says(err, "invalid job id") || err == nil && len(jobs) == 0 {
-		return nil, fmt.Errorf("job %s: %w", id, bridge.ErrNoJob)
+		return nil, fmt.Errorf("jobs %s: %w", ids, bridge.ErrNoJob)
 	}
 	return jobs, err
 }

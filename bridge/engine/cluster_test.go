@@ -290,18 +290,20 @@ func (c *cluster) Dismiss(_ context.Context, r *bridge.Rental, nodes []string) e
 	return nil
 }
 
-func (c *cluster) Route(_ context.Context, r *bridge.Rental, id bridge.JobID) error {
+func (c *cluster) Route(_ context.Context, r *bridge.Rental, ids ...bridge.JobID) error {
 	leave, err := c.enter("Route")
 	if err != nil {
 		return err
 	}
 	defer leave()
-	j := c.jobs[id]
-	if j == nil || j.state != "pending" {
-		return bridge.ErrNoJob
+	err = bridge.ErrNoJob
+	for _, id := range ids {
+		if j := c.jobs[id]; j != nil && j.state == "pending" {
+			j.routed[bridge.PartitionName(r.ID)] = true
+			err = nil
+		}
 	}
-	j.routed[bridge.PartitionName(r.ID)] = true
-	return nil
+	return err
 }
 
 func (c *cluster) Unroute(_ context.Context, r *bridge.Rental, id bridge.JobID) error {

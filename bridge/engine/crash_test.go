@@ -92,8 +92,8 @@ func (s doomedScheduler) Admit(ctx context.Context, r *bridge.Rental, nodes []st
 func (s doomedScheduler) Dismiss(ctx context.Context, r *bridge.Rental, nodes []string) error {
 	return throughErr(s.d, "Dismiss", func() error { return s.in.Dismiss(ctx, r, nodes) })
 }
-func (s doomedScheduler) Route(ctx context.Context, r *bridge.Rental, j bridge.JobID) error {
-	return throughErr(s.d, "Route", func() error { return s.in.Route(ctx, r, j) })
+func (s doomedScheduler) Route(ctx context.Context, r *bridge.Rental, j ...bridge.JobID) error {
+	return throughErr(s.d, "Route", func() error { return s.in.Route(ctx, r, j...) })
 }
 func (s doomedScheduler) Unroute(ctx context.Context, r *bridge.Rental, j bridge.JobID) error {
 	return throughErr(s.d, "Unroute", func() error { return s.in.Unroute(ctx, r, j) })

@@ -171,43 +171,53 @@ func (e *Engine) memberOf(r *bridge.Rental, q *sight, nodes []string) bool {
 	return slices.Equal(e.memory.members[r.ID], nodes) && q.ObservedAt.Before(e.memory.memberAt[r.ID])
 }
 
-// letIn routes the rental's waiting jobs to it. It looks at what each job may
-// use already, so it repeats nothing and repairs what was lost.
+// letIn routes the rental's waiting jobs to it, all in one call. It looks at what
+// each job may use already, so it repeats nothing and repairs what was lost.
 func (e *Engine) letIn(ctx context.Context, c *cycle, r *bridge.Rental, q *sight) error {
-	var errs []error
+	var due []bridge.JobID
 	q.look(r.Jobs)
 	for _, job := range r.Jobs {
 		for _, d := range q.waiting(job) {
 			last := e.memory.routed[r.ID][d.Job]
 			if !inOverlay(d, r.ID) && c.now.Sub(last) >= routeAgain && !q.ObservedAt.Before(last) {
-				errs = append(errs, e.routeJob(ctx, c, r, d.Job))
+				due = append(due, d.Job)
 			}
 		}
 	}
-	return errors.Join(errs...)
+	if len(due) == 0 {
+		return nil
+	}
+	return e.routeJobs(ctx, c, r, due)
 }
 
 // routeAgain is how long a route that does not show is given before it is
 // written again.
 const routeAgain = 30 * time.Second
 
-func (e *Engine) routeJob(ctx context.Context, c *cycle, r *bridge.Rental, job bridge.JobID) error {
-	err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Route(ctx, r, job) })
+func (e *Engine) routeJobs(ctx context.Context, c *cycle, r *bridge.Rental, jobs []bridge.JobID) error {
+	err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Route(ctx, r, jobs...) })
 	if errors.Is(err, bridge.ErrNoJob) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("route job %s to rental %s: %w", job, r.ID, err)
+		return fmt.Errorf("route jobs %s to rental %s: %w", jobs, r.ID, err)
 	}
-	first := e.memory.routed[r.ID][job].IsZero()
-	if e.memory.routed[r.ID] == nil {
-		e.memory.routed[r.ID] = map[bridge.JobID]time.Time{}
+	routed := e.memory.routed[r.ID]
+	if routed == nil {
+		routed = map[bridge.JobID]time.Time{}
+		e.memory.routed[r.ID] = routed
 	}
-	e.memory.routed[r.ID][job] = c.now
-	if !first {
+	var news []bridge.News
+	for _, job := range jobs {
+		if routed[job].IsZero() {
+			n := c.tell(bridge.NewsRouted, r)
+			n.Job = job
+			news = append(news, n)
+		}
+		routed[job] = c.now
+	}
+	if len(news) == 0 {
 		return nil
 	}
-	n := c.tell(bridge.NewsRouted, r)
-	n.Job = job
-	return e.store.Tell(ctx, n)
+	return e.store.Tell(ctx, news...)
 }

@@ -38,9 +38,11 @@ type Admitter interface {
 	Dismiss(ctx context.Context, r *bridge.Rental, nodes []string) error
 }
 
-// Router lets a pending job use a rental's overlay, or takes that away.
+// Router lets pending jobs use a rental's overlay, or takes that away.
 type Router interface {
-	Route(ctx context.Context, r *bridge.Rental, job bridge.JobID) error
+	// Route lets all of the jobs in with as few writes as one would take.
+	// ErrNoJob when none of them waits.
+	Route(ctx context.Context, r *bridge.Rental, jobs ...bridge.JobID) error
 	Unroute(ctx context.Context, r *bridge.Rental, job bridge.JobID) error
 }
 
