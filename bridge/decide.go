@@ -52,9 +52,10 @@ func (d *Decider) Decide(s *Snapshot) Plan {
 	}
 	l.closeOrders()
 	d.open = l.open
+	pending := pendingJobs(s)
 	p := Plan{
 		Now: s.Now, Verdicts: l.verdicts, Route: l.routes, Rent: l.orders,
-		Withdraw: withdrawals(s), Return: Returns(s, l.needed),
+		Withdraw: withdrawals(s, pending), Return: returns(s, l.needed, pending),
 	}
 	d.keep(l, &p)
 	return p

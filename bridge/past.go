@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -11,11 +12,11 @@ import (
 // it in nothing but times, and no time that decided anything was passed, the
 // same verdicts, routes and orders hold.
 type past struct {
-	s      *Snapshot
+	s      Snapshot // copied but for queues and rentals: callers keep their books in the rest
 	plan   Plan
 	needed map[RentalID]bool
 	span   span
-	seen   map[*Queue]figures
+	seen   []figures // of each queue
 }
 
 // span is the time for which all answers to the question whether a time was
@@ -47,8 +48,22 @@ func (s *span) close() { s.from, s.until = s.now, s.now+1 }
 func (d *Decider) keep(l *look, p *Plan) {
 	d.past = nil
 	if !slices.ContainsFunc(l.queues, l.s.Stale) {
-		d.past = &past{s: l.s, plan: *p, needed: l.needed, span: l.span, seen: l.seen}
+		d.past = &past{s: copyBooks(l.s), plan: *p, needed: l.needed, span: l.span}
+		for i := range l.s.Queues {
+			d.past.seen = append(d.past.seen, l.seen[&l.s.Queues[i]])
+		}
 	}
+}
+
+// copyBooks copies a snapshot with all lists that a caller may go on writing in.
+func copyBooks(s *Snapshot) Snapshot {
+	c := *s
+	c.Queues, c.Offers, c.Budgets = slices.Clone(s.Queues), slices.Clone(s.Offers), slices.Clone(s.Budgets)
+	c.Pools, c.Answers, c.Reclaims = slices.Clone(s.Pools), slices.Clone(s.Answers), maps.Clone(s.Reclaims)
+	for cluster, counts := range c.Reclaims {
+		c.Reclaims[cluster] = maps.Clone(counts)
+	}
+	return c
 }
 
 // repeat returns the last plan if it is that of s too. What is given back and
@@ -58,15 +73,15 @@ func (d *Decider) repeat(s *Snapshot) (Plan, bool) {
 	if p == nil || !p.sameMoney(s) || !p.sameMarket(s) || !d.sameQueues(s) {
 		return Plan{}, false
 	}
-	out := p.plan
-	out.Now, out.Withdraw, out.Return = s.Now, withdrawals(s), Returns(s, p.needed)
+	out, pending := p.plan, pendingJobs(s)
+	out.Now, out.Withdraw, out.Return = s.Now, withdrawals(s, pending), returns(s, p.needed, pending)
 	out.Rent, out.Route = slices.Clone(out.Rent), slices.Clone(out.Route)
 	return out, true
 }
 
 // sameMoney compares time, budgets, and what people and rentals have to say.
 func (p *past) sameMoney(s *Snapshot) bool {
-	now, old := nanos(s.Now, 0), p.s
+	now, old := nanos(s.Now, 0), &p.s
 	return now >= p.span.from && now < p.span.until &&
 		s.Frozen == old.Frozen && s.Protected == old.Protected && slices.Equal(s.Budgets, old.Budgets) &&
 		reflect.DeepEqual(s.Rentals, old.Rentals) && reflect.DeepEqual(s.Answers, old.Answers) && reflect.DeepEqual(s.Reclaims, old.Reclaims)
@@ -74,7 +89,7 @@ func (p *past) sameMoney(s *Snapshot) bool {
 
 // sameMarket compares what can be bought.
 func (p *past) sameMarket(s *Snapshot) bool {
-	old := p.s
+	old := &p.s
 	if len(s.Offers) != len(old.Offers) || !slices.Equal(s.Pools, old.Pools) {
 		return false
 	}
@@ -105,7 +120,7 @@ func (d *Decider) sameQueues(s *Snapshot) bool {
 				return false
 			}
 		}
-		was := p.seen[old]
+		was := p.seen[i]
 		if is := was.at(s.Now); !sameTerms(d.policy, &was.Facts, &is.Facts) {
 			return false
 		}

@@ -12,9 +12,8 @@ const ReturnLead = 2 * time.Minute
 
 // withdrawals are the questions none of whose jobs waits any more. A stale
 // view proves nothing.
-func withdrawals(s *Snapshot) []RentalID {
+func withdrawals(s *Snapshot, pending map[string]map[JobID]bool) []RentalID {
 	var out []RentalID
-	pending := pendingJobs(s)
 	for i := range s.Rentals {
 		r := &s.Rentals[i]
 		if r.State == StateWaiting && len(r.Jobs) > 0 && allGone(r, pending) {
@@ -31,8 +30,11 @@ func withdrawals(s *Snapshot) []RentalID {
 // kept. Only an expired rental is returned while a job runs on it, and only
 // that is decided on a stale view.
 func Returns(s *Snapshot, needed map[RentalID]bool) []Return {
+	return returns(s, needed, pendingJobs(s))
+}
+
+func returns(s *Snapshot, needed map[RentalID]bool, pending map[string]map[JobID]bool) []Return {
 	var out []Return
-	pending := pendingJobs(s)
 	queues := map[string]*occupancy{}
 	for i := range s.Queues {
 		if q := &s.Queues[i]; !s.Stale(q) {
