@@ -136,8 +136,8 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 			}
 			continue
 		}
-		if !j.Eligible.After(c.options.Now().Add(2 * margin)) {
-			return false, nil // it is shifted already, see mayReturn
+		if c.shifted(j) {
+			return false, nil
 		}
 		start := "now"
 		returns, err := c.mayReturn(ctx, j.ID)
@@ -155,7 +155,11 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 			return false, err
 		}
 		for k := range again {
-			if again[k].pending() && c.delayed(&again[k]) {
+			switch {
+			case !again[k].pending() || !c.delayed(&again[k]):
+			case c.shifted(&again[k]):
+				return false, nil
+			default:
 				return false, wrote
 			}
 		}
@@ -187,6 +191,12 @@ func (c *Cluster) mayReturn(ctx context.Context, id bridge.JobID) (bool, error) 
 		}
 	}
 	return false, nil
+}
+
+// shifted reports whether a job is so near to being eligible that it was put
+// there for the sake of the margin.
+func (c *Cluster) shifted(j *job) bool {
+	return !j.Eligible.After(c.options.Now().Add(2 * margin))
 }
 
 // delayed reports whether a requeued job waits for nothing but Slurm's delay.
