@@ -152,7 +152,9 @@ func (e *Engine) admit(ctx context.Context, c *cycle, r *bridge.Rental, q *sight
 			return err
 		}
 		r.IdleSince = c.now
-		if err := e.save(ctx, c, r, c.tell(bridge.NewsAdmitted, r)); err != nil {
+		n := c.tell(bridge.NewsAdmitted, r)
+		n.At = e.o.Clock() // what runs is measured from here, not from the look that found it ready
+		if err := e.save(ctx, c, r, n); err != nil {
 			return err
 		}
 	}
