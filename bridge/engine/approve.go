@@ -54,20 +54,18 @@ func (e *Engine) lapse(ctx context.Context, c *cycle, r *bridge.Rental) error {
 // unanswer forgets answers whose time is over.
 func (e *Engine) unanswer(ctx context.Context, c *cycle) error {
 	stale := func(a bridge.Answer) bool { return c.over(a.Until) }
-	for _, a := range c.marks.Answers {
-		if stale(a) {
-			return e.remember(ctx, c, func(m *bridge.Marks) {
-				var kept []bridge.Answer
-				for _, a := range m.Answers {
-					if !stale(a) {
-						kept = append(kept, a)
-					}
-				}
-				m.Answers = kept
-			})
-		}
+	if !slices.ContainsFunc(c.marks.Answers, stale) {
+		return nil
 	}
-	return nil
+	return e.remember(ctx, c, func(m *bridge.Marks) {
+		var kept []bridge.Answer
+		for _, a := range m.Answers {
+			if !stale(a) {
+				kept = append(kept, a)
+			}
+		}
+		m.Answers = kept
+	})
 }
 
 // wanted reports whether any job a rental was made for still waits, or is

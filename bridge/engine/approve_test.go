@@ -79,7 +79,7 @@ func TestINV_I21_UnansweredQuestionLapsesAndIsNotAskedAgainAtOnce(t *testing.T) 
 }
 
 func TestQuestionIsWithdrawnWithItsDemand(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.tight()
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()

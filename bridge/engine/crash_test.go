@@ -80,39 +80,51 @@ type doomedScheduler struct {
 func (s doomedScheduler) Observe(ctx context.Context) (bridge.Queue, error) {
 	return through(s.d, "Observe", func() (bridge.Queue, error) { return s.in.Observe(ctx) })
 }
+
 func (s doomedScheduler) UserData(ctx context.Context, r *bridge.Rental, b bridge.Boot) (string, error) {
 	return through(s.d, "UserData", func() (string, error) { return s.in.UserData(ctx, r, b) })
 }
+
 func (s doomedScheduler) Enrolment(ctx context.Context, r *bridge.Rental, m *bridge.Machine) (map[string]string, error) {
 	return through(s.d, "Enrolment", func() (map[string]string, error) { return s.in.Enrolment(ctx, r, m) })
 }
+
 func (s doomedScheduler) Admit(ctx context.Context, r *bridge.Rental, nodes []string) error {
 	return throughErr(s.d, "Admit", func() error { return s.in.Admit(ctx, r, nodes) })
 }
+
 func (s doomedScheduler) Dismiss(ctx context.Context, r *bridge.Rental, nodes []string) error {
 	return throughErr(s.d, "Dismiss", func() error { return s.in.Dismiss(ctx, r, nodes) })
 }
+
 func (s doomedScheduler) Route(ctx context.Context, r *bridge.Rental, j ...bridge.JobID) error {
 	return throughErr(s.d, "Route", func() error { return s.in.Route(ctx, r, j...) })
 }
+
 func (s doomedScheduler) Unroute(ctx context.Context, r *bridge.Rental, j bridge.JobID) error {
 	return throughErr(s.d, "Unroute", func() error { return s.in.Unroute(ctx, r, j) })
 }
+
 func (s doomedScheduler) Drain(ctx context.Context, nodes []string, why string) error {
 	return throughErr(s.d, "Drain", func() error { return s.in.Drain(ctx, nodes, why) })
 }
+
 func (s doomedScheduler) Signal(ctx context.Context, j bridge.JobID, sig, to string) error {
 	return throughErr(s.d, "Signal", func() error { return s.in.Signal(ctx, j, sig, to) })
 }
+
 func (s doomedScheduler) Requeue(ctx context.Context, j bridge.JobID) error {
 	return throughErr(s.d, "Requeue", func() error { return s.in.Requeue(ctx, j) })
 }
+
 func (s doomedScheduler) Down(ctx context.Context, nodes []string, why string) error {
 	return throughErr(s.d, "Down", func() error { return s.in.Down(ctx, nodes, why) })
 }
+
 func (s doomedScheduler) Expedite(ctx context.Context, j bridge.JobID) (bool, error) {
 	return through(s.d, "Expedite", func() (bool, error) { return s.in.Expedite(ctx, j) })
 }
+
 func (s doomedScheduler) Comment(ctx context.Context, j bridge.JobID, text string) error {
 	return throughErr(s.d, "Comment", func() error { return s.in.Comment(ctx, j, text) })
 }
@@ -126,18 +138,23 @@ func (c doomedCloud) Name() string { return c.in.Name() }
 func (c doomedCloud) Offers(ctx context.Context) ([]bridge.Offer, error) {
 	return through(c.d, "Offers", func() ([]bridge.Offer, error) { return c.in.Offers(ctx) })
 }
+
 func (c doomedCloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, error) {
 	return through(c.d, "Create", func() (bridge.Handle, error) { return c.in.Create(ctx, l) })
 }
+
 func (c doomedCloud) Observe(ctx context.Context, l bridge.Launch, h bridge.Handle) ([]bridge.Instance, error) {
 	return through(c.d, "ObserveCreate", func() ([]bridge.Instance, error) { return c.in.Observe(ctx, l, h) })
 }
+
 func (c doomedCloud) List(ctx context.Context, storeID, cluster string) (bridge.Listing, error) {
 	return through(c.d, "List", func() (bridge.Listing, error) { return c.in.List(ctx, storeID, cluster) })
 }
+
 func (c doomedCloud) Terminate(ctx context.Context, ids []string) error {
 	return throughErr(c.d, "Terminate", func() error { return c.in.Terminate(ctx, ids) })
 }
+
 func (c doomedCloud) Changed(ctx context.Context, cursor string) (string, error) {
 	return c.in.Changed(ctx, cursor)
 }
@@ -152,36 +169,47 @@ func (s doomedStore) Epoch() int64    { return s.in.Epoch() }
 func (s doomedStore) Live(ctx context.Context) ([]bridge.Rental, error) {
 	return through(s.d, "Live", func() ([]bridge.Rental, error) { return s.in.Live(ctx) })
 }
+
 func (s doomedStore) NextID(ctx context.Context) (bridge.RentalID, error) {
 	return through(s.d, "NextID", func() (bridge.RentalID, error) { return s.in.NextID(ctx) })
 }
+
 func (s doomedStore) Propose(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
 	return through(s.d, "Propose", func() (bridge.Rental, error) { return s.in.Propose(ctx, r, news...) })
 }
+
 func (s doomedStore) Reserve(ctx context.Context, r bridge.Rental, b []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
 	return through(s.d, "Reserve", func() (bridge.Rental, error) { return s.in.Reserve(ctx, r, b, news...) })
 }
+
 func (s doomedStore) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
 	return through(s.d, "Save", func() (bridge.Rental, error) { return s.in.Save(ctx, r, news...) })
 }
+
 func (s doomedStore) Balances(ctx context.Context, now time.Time, b []bridge.Budget) ([]bridge.Balance, error) {
 	return through(s.d, "Balances", func() ([]bridge.Balance, error) { return s.in.Balances(ctx, now, b) })
 }
+
 func (s doomedStore) Extend(ctx context.Context, r bridge.Rental, m bridge.Money, b []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
 	return through(s.d, "Extend", func() (bridge.Rental, error) { return s.in.Extend(ctx, r, m, b, news...) })
 }
+
 func (s doomedStore) Post(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
 	return through(s.d, "Post", func() (bridge.Rental, error) { return s.in.Post(ctx, r, news...) })
 }
+
 func (s doomedStore) Settle(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
 	return through(s.d, "Settle", func() (bridge.Rental, error) { return s.in.Settle(ctx, r, news...) })
 }
+
 func (s doomedStore) Marks(ctx context.Context) (bridge.Marks, error) {
 	return through(s.d, "Marks", func() (bridge.Marks, error) { return s.in.Marks(ctx) })
 }
+
 func (s doomedStore) SaveMarks(ctx context.Context, m bridge.Marks, news ...bridge.News) error {
 	return throughErr(s.d, "SaveMarks", func() error { return s.in.SaveMarks(ctx, m, news...) })
 }
+
 func (s doomedStore) Tell(ctx context.Context, news ...bridge.News) error {
 	return throughErr(s.d, "Tell", func() error { return s.in.Tell(ctx, news...) })
 }
@@ -209,7 +237,7 @@ func crashStory(w *world, points ...string) (passed []string) {
 		d := w.doomed(point)
 		w.start()
 		limit := time.Now().Add(30 * time.Minute)
-		for !w.crashed(d) && !(w.job("1").state == "done" && w.job("2").state == "done" && w.over()) {
+		for !w.crashed(d) && (w.job("1").state != "done" || w.job("2").state != "done" || !w.over()) {
 			if time.Now().After(limit) {
 				w.t.Fatalf("crash at %q: not over after 30 min\nrentals: %s\nnews:\n%s", points, w.rentals(), strings.Join(w.story(), "\n"))
 			}
@@ -278,7 +306,7 @@ func points(passed []string) []string {
 // and after the effect, and expects the same end of it all.
 func TestINV_I25_CrashAtEveryCall(t *testing.T) {
 	var all []string
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		all = crashStory(w)
 		w.open()
 		defer w.close()
@@ -288,8 +316,8 @@ func TestINV_I25_CrashAtEveryCall(t *testing.T) {
 		return
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[engine.Scheduler](), reflect.TypeFor[engine.Cloud](), reflect.TypeFor[engine.Store]()} {
-		for i := range typ.NumMethod() {
-			name := typ.Method(i).Name
+		for method := range typ.Methods() {
+			name := method.Name
 			known := slices.Contains([]string{"Name", "StoreID", "Epoch", "Enrolment", "Comment", "Propose", "Extend", "Unroute", "Down", "Post"}, name)
 			if !known && !slices.ContainsFunc(all, func(p string) bool { return strings.HasPrefix(p, name+" ") }) {
 				t.Errorf("the story never calls %s", name)
@@ -303,7 +331,7 @@ func TestINV_I25_CrashAtEveryCall(t *testing.T) {
 	t.Logf("%d crash points of %d calls", len(list), len(all)/2)
 	for _, p := range list {
 		t.Run(strings.ReplaceAll(p, " ", "-"), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
+			inWorld(t, func(_ *testing.T, w *world) {
 				crashStory(w, p)
 				w.settled(10 * time.Minute)
 				w.sane()
@@ -329,7 +357,7 @@ func TestINV_I25_CrashDuringRecovery(t *testing.T) {
 	for _, first := range firsts {
 		for _, second := range seconds {
 			t.Run(strings.ReplaceAll(first+" then "+second, " ", "-"), func(t *testing.T) {
-				inWorld(t, func(t *testing.T, w *world) {
+				inWorld(t, func(_ *testing.T, w *world) {
 					crashStory(w, first, second)
 					w.settled(10 * time.Minute)
 					w.sane()

@@ -27,7 +27,8 @@ func (e *Engine) observe(ctx context.Context, c *cycle) error {
 	e.calls.await(ctx, e.limits.Patience, keys)
 	errs := []error{e.takeLists(c)}
 	errs = append(errs, e.readStore(ctx, c)) // I1: after the lists
-	errs = append(errs, e.takeQueues(c), e.takeLooks(c))
+	errs = append(errs, e.takeQueues(c))
+	e.takeLooks(c)
 	e.queued(c)
 	e.snapshot(c)
 	return errors.Join(errs...)
@@ -101,9 +102,8 @@ func (e *Engine) answered(c *cycle, key string, err error) error {
 		delete(m.health, key)
 		return nil
 	}
-	var ce *bridge.CloudError
 	var after time.Duration
-	if errors.As(err, &ce) {
+	if ce, ok := errors.AsType[*bridge.CloudError](err); ok {
 		after = ce.RetryAfter
 	}
 	m.rest(key, c.now, e.limits.Retry, e.limits.RetryMost, after)
@@ -162,14 +162,13 @@ func (e *Engine) takeQueues(c *cycle) error {
 	return errors.Join(errs...)
 }
 
-func (e *Engine) takeLooks(c *cycle) error {
+func (e *Engine) takeLooks(c *cycle) {
 	for id := range c.live {
 		key := "observe/" + string(id)
 		if seen, r, ok := take[[]bridge.Instance](e.calls, key); ok {
 			c.looks[id] = look{seen, r.err}
 		}
 	}
-	return nil
 }
 
 // list asks one cloud for the machines of every cluster. The answer is as old

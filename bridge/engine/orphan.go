@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,11 +91,9 @@ func (e *Engine) suspect(ctx context.Context, c *cycle, list bridge.Listing, fou
 		if m.Suspects == nil {
 			m.Suspects = map[string]bridge.Suspect{}
 		}
-		for key := range m.Suspects {
-			if _, still := found[key]; !still && strings.HasPrefix(key, list.Cloud+"/") {
-				delete(m.Suspects, key)
-			}
-		}
+		maps.DeleteFunc(m.Suspects, func(key string, _ bridge.Suspect) bool {
+			return found[key] == nil && strings.HasPrefix(key, list.Cloud+"/")
+		})
 		for key, in := range found {
 			s := m.Suspects[key]
 			if s.First.IsZero() {

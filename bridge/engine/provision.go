@@ -128,8 +128,7 @@ func (e *Engine) created(ctx context.Context, c *cycle, r *bridge.Rental, h brid
 	kind := bridge.KindOf(res.err)
 	e.gauges.refused.WithLabelValues(r.Pool.Cloud, string(kind)).Inc()
 	var after time.Duration
-	var ce *bridge.CloudError
-	if errors.As(res.err, &ce) {
+	if ce, ok := errors.AsType[*bridge.CloudError](res.err); ok {
 		after = ce.RetryAfter
 	}
 	e.memory.rest(key, c.now, e.limits.Retry, e.limits.RetryMost, after)

@@ -132,7 +132,7 @@ func TestC_F07_CancelledWhileTheCallHangs(t *testing.T) {
 }
 
 func TestC_F07_LateSuccessOfACancelledCallIsEnded(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.a.fault("Create", "lost")
 		w.a.fault("List", slices.Repeat([]string{"unknown"}, 4)...)
 		w.cluster.submit("1", 1, 8, time.Minute)
@@ -177,7 +177,7 @@ func TestC_F20_GangWithAMachineThatNeverJoinsGoesBackWhole(t *testing.T) {
 }
 
 func TestWrongShapeIsGivenBackAtOnce(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.until(10*time.Second, "a machine", func() bool { return len(w.a.live()) == 1 })
@@ -189,7 +189,7 @@ func TestWrongShapeIsGivenBackAtOnce(t *testing.T) {
 }
 
 func TestLateMachineOfManyIsTrimmed(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.limits.Join = time.Minute
 		w.cluster.submit("1", 1, 8, 10*time.Minute)
 		w.cluster.submit("2", 1, 8, time.Minute)

@@ -44,7 +44,7 @@ func (e *Engine) vacate(ctx context.Context, c *cycle, r *bridge.Rental, noticed
 	}
 	errs := []error{err}
 	for i := range runs {
-		if !c.now.Before(e.deadline(r, &runs[i], q)) {
+		if !c.now.Before(e.deadline(r, &runs[i])) {
 			errs = append(errs, e.requeue(ctx, c, r, &runs[i], bridge.ReasonNotice))
 		}
 	}
@@ -102,7 +102,7 @@ func noticedAt(r *bridge.Rental) time.Time {
 
 // deadline is when a job on noticed machines is requeued: after its window
 // for the checkpoint, and in any case Reserve before the first is taken.
-func (e *Engine) deadline(r *bridge.Rental, run *bridge.Run, q *sight) time.Time {
+func (e *Engine) deadline(r *bridge.Rental, run *bridge.Run) time.Time {
 	t := e.terms(r, run)
 	var at time.Time
 	for i := range r.Machines {

@@ -197,7 +197,7 @@ func TestINV_I8_PartialListsJudgeNothingAbsent(t *testing.T) {
 }
 
 func TestSchedulerRestartGetsItsMembersBack(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.until(time.Minute, "running", w.state("1", "running"))

@@ -85,7 +85,7 @@ func TestINV_I6_StaleListSettlesNothing(t *testing.T) {
 }
 
 func TestCloudThatForgetsItsDeadIsBelievedTheSecondTime(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.a.forgets = true
 		w.a.fault("Observe", slices.Repeat([]string{"not-found"}, 500)...)
 		w.cluster.submit("1", 1, 8, time.Minute)

@@ -139,16 +139,21 @@ func (e *Engine) see(c *cycle, r *bridge.Rental, m *bridge.Machine, in *bridge.I
 		m.State, m.Stopped = bridge.MachineReleasing, noTime
 	}
 	m.Absent, m.AbsentAt = 0, noTime
-	if !in.NoticeAt.IsZero() && m.NoticeAt.IsZero() {
-		m.NoticeAt, m.ReclaimAt = in.NoticeAt.UTC(), in.ReclaimAt.UTC()
-		if m.State == bridge.MachineJoined || m.State == bridge.MachineCreated {
-			m.State = bridge.MachineNoticed
-		}
-		n := c.tellMachine(bridge.NewsNotice, r, m) // the journal, before anything is done
-		n.Why = bridge.ReasonNotice
-		news = append(news, n)
+	return append(news, c.seeNotice(r, m, in)...)
+}
+
+// seeNotice records the first word of a machine being taken back.
+func (c *cycle) seeNotice(r *bridge.Rental, m *bridge.Machine, in *bridge.Instance) []bridge.News {
+	if in.NoticeAt.IsZero() || !m.NoticeAt.IsZero() {
+		return nil
 	}
-	return news
+	m.NoticeAt, m.ReclaimAt = in.NoticeAt.UTC(), in.ReclaimAt.UTC()
+	if m.State == bridge.MachineJoined || m.State == bridge.MachineCreated {
+		m.State = bridge.MachineNoticed
+	}
+	n := c.tellMachine(bridge.NewsNotice, r, m) // the journal, before anything is done
+	n.Why = bridge.ReasonNotice
+	return []bridge.News{n}
 }
 
 // seeGone records that the cloud says a machine is gone.

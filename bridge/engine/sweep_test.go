@@ -126,7 +126,7 @@ func TestINV_I1_ForeignStoreOpensTheBreakerAndTouchesNothing(t *testing.T) {
 }
 
 func TestGhostNodeIsTakenOutOfTheScheduler(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.start()
 		node := bridge.NodeName(bridge.NewRentalID(998), 0)
 		w.cluster.register(node, 8)

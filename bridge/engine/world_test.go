@@ -55,7 +55,7 @@ func (w *world) Write(p []byte) (int, error) {
 // yet, and checks the books and what is left at its end.
 func inWorld(t *testing.T, f func(*testing.T, *world)) {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "spillway-engine-")
+	dir, err := os.MkdirTemp("/dev/shm", "spillway-engine-") //nolint:usetesting // In memory, where there is such a place: fsync is not what is tested.
 	if err != nil {
 		dir = t.TempDir()
 	}
