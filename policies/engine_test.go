@@ -51,7 +51,7 @@ func policyWith(t interface{ Fatal(...any) }, conditions []string) *File {
 
 // judgeSlowly is the meaning of a file told without cutting, columns or
 // memory: the conditions in their order, each evaluated whole.
-func judgeSlowly(t *rapid.T, whole []cel.Program, d *bridge.Demand, f *bridge.Facts) (rule string, why bridge.Reason) {
+func judgeSlowly(_ *rapid.T, whole []cel.Program, d *bridge.Demand, f *bridge.Facts) (rule string, why bridge.Reason) {
 	if d.QOS == "debug" || d.User == "root" || strings.HasPrefix(d.Account, "x") || strings.Contains(","+d.Partition+",", ",login,") || strings.Contains(d.Comment, wordStay) {
 		return optOutRule, bridge.ReasonOptOut
 	}

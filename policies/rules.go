@@ -34,7 +34,7 @@ func (r *reader) readRules(n strict.Node) {
 	r.file.leaves = compiler.leaves
 	r.defaults.apply(&r.file.unruled)
 	for i, p := range r.pending {
-		p.rule.terms = r.merge(p.terms.Class, p.own)
+		p.terms = r.merge(p.terms.Class, p.own)
 		r.file.rules = append(r.file.rules, p.rule)
 		if _, given := p.own.node.Get("when"); !given && i < len(r.pending)-1 {
 			r.pending[i+1].own.node.With("when: job.gpus > 0").Refuse(fmt.Sprintf("never reached: rule %q before it has no condition", p.name))
