@@ -84,8 +84,7 @@ func look(path string, want expected) string {
 
 // reason is the cause without the operation's own repeating of the path.
 func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Path + ": " + pe.Err.Error()
 	}
 	return err.Error()

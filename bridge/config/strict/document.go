@@ -99,22 +99,16 @@ func (d *Document) bounded(tokens token.Tokens) bool {
 		case token.InvalidType:
 			d.broken(t.Error, t)
 			return false
-		case token.SingleQuoteType, token.DoubleQuoteType:
-			if strings.Contains(strings.TrimSpace(t.Origin), "\n") {
-				d.fault(t.Position.Line, t.Position.Column, "a quote that is not closed on its line", `name: "value"`)
-				return false
-			}
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
 			flow--
 		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType:
 			marks++
-		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			d.fault(t.Position.Line, t.Position.Column, "anchors, aliases and merge keys are not used here: write the value where it is needed", "name: value")
-			return false
-		case token.TagType:
-			d.fault(t.Position.Line, t.Position.Column, "tags are not used here: write the plain value", "name: value")
+		default: // no level begins or ends
+		}
+		if text, example := unused(t); text != "" {
+			d.fault(t.Position.Line, t.Position.Column, text, example)
 			return false
 		}
 		inFlow := flow > 0
@@ -126,9 +120,25 @@ func (d *Document) bounded(tokens token.Tokens) bool {
 	return true
 }
 
+// unused says what a token has that is not used here, with an example of what
+// is; empty for what is fine.
+func unused(t *token.Token) (text, example string) {
+	switch t.Type {
+	case token.SingleQuoteType, token.DoubleQuoteType:
+		if strings.Contains(strings.TrimSpace(t.Origin), "\n") {
+			return "a quote that is not closed on its line", `name: "value"`
+		}
+	case token.AnchorType, token.AliasType, token.MergeKeyType:
+		return "anchors, aliases and merge keys are not used here: write the value where it is needed", "name: value"
+	case token.TagType:
+		return "tags are not used here: write the plain value", "name: value"
+	default: // words, and what lays them out
+	}
+	return "", ""
+}
+
 func (d *Document) syntax(err error) {
-	var ye yaml.Error
-	if errors.As(err, &ye) {
+	if ye, ok := errors.AsType[yaml.Error](err); ok {
 		d.broken(ye.GetMessage(), ye.GetToken())
 		return
 	}

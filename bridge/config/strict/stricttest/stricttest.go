@@ -70,7 +70,7 @@ func Compare(t *testing.T, path string, archive *txtar.Archive, name, got string
 				archive.Files[i].Data = []byte(got)
 			}
 		}
-		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil { //nolint:gosec // An archive of the repository, which everybody may read.
 			t.Fatal(err)
 		}
 		return
