@@ -51,7 +51,7 @@ func (w *world) Rental(_ context.Context, id bridge.RentalID) (bridge.Rental, er
 	return w.rental, nil
 }
 
-func (w *world) ClaimEnrolment(_ context.Context, id bridge.RentalID, machine, address string) error {
+func (w *world) ClaimEnrolment(_ context.Context, _ bridge.RentalID, machine, address string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if first, ok := w.claims[machine]; ok && first != address {
@@ -289,8 +289,7 @@ func TestStrangerCannotPlayTheBridge(t *testing.T) {
 	mine, theirs := w.boot(t, w.rental), other.boot(t, other.rental)
 	theirs.CA = mine.CA // pinned: mine
 	_, err := client(t, mine.CA, "127.0.0.1").Post(theirs.URL, "application/json", strings.NewReader("{}"))
-	var unknown x509.UnknownAuthorityError
-	if !errors.As(err, &unknown) {
+	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); !unknown {
 		t.Errorf("a server of another authority is believed: %v", err)
 	}
 }
