@@ -34,8 +34,10 @@ func TestApprovalWritesOverageAndHoldTogether(t *testing.T) {
 		"within every budget, nothing is allowed": {[]bridge.Budget{budget("org", 100, true), budget("org/team", 100, false)}, 40, map[bridge.Account]bridge.Money{}, nil},
 		"a soft budget lacks a part":              {[]bridge.Budget{budget("org", 100, true), budget("org/team", 50, false)}, 40, map[bridge.Account]bridge.Money{"org/team": usd(20)}, nil},
 		"two soft budgets lack different parts": {
-			[]bridge.Budget{budget("org/team", 60, false), budget("org/team/proj", 35, false), budget("org", 100, true)}, 40,
-			map[bridge.Account]bridge.Money{"org/team": usd(10), "org/team/proj": usd(35)}, nil,
+			[]bridge.Budget{budget("org/team", 60, false), budget("org/team/proj", 35, false), budget("org", 100, true)},
+			40,
+			map[bridge.Account]bridge.Money{"org/team": usd(10), "org/team/proj": usd(35)},
+			nil,
 		},
 		"a budget that is over already lacks the hold and no more": {[]bridge.Budget{budget("org", 10, false)}, 40, map[bridge.Account]bridge.Money{"org": usd(40)}, nil},
 		"no budget at all":                    {nil, 40, nil, bridge.ErrOverBudget},

@@ -355,7 +355,7 @@ func TestTornLogLosesWholeCommitsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := false
-	for cut := 0; cut < 40; cut++ {
+	for cut := range 40 {
 		torn := bytes.Clone(wal)
 		torn[len(torn)-1-cut*len(wal)/80] ^= 0xff
 		next := t.TempDir()

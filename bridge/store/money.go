@@ -47,15 +47,8 @@ func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental,
 		if err != nil {
 			return err
 		}
-		switch {
-		case d.Rental != next.ID || d.Version != was.Version:
-			return fmt.Errorf("the answer is to version %d of %s: %w", d.Version, d.Rental, bridge.ErrVersion)
-		case !d.Yes || was.State != bridge.StateWaiting || next.State != bridge.StateLaunching:
-			return fmt.Errorf("from %s to %s, yes: %t: %w", was.State, next.State, d.Yes, ErrState)
-		case d.Who == "" || d.Who == was.Requester:
-			return fmt.Errorf("%q: %w", d.Who, ErrOwn)
-		case was.Hold != next.Hold || was.MaxRate != next.MaxRate || was.Cost != next.Cost || was.Account != next.Account:
-			return fmt.Errorf("account, hold, ceiling or cost of the question changed: %w", ErrMoney)
+		if err := approvable(&d, was, next); err != nil {
+			return err
 		}
 		next.ApprovedBy = d.Who
 		short, err := w.short(ctx, next.Account, next.Hold, budgets)
@@ -77,6 +70,22 @@ func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental,
 		}
 		return w.update(ctx, was, next, news)
 	})
+}
+
+// approvable refuses a decision that is not another person's yes to the very
+// question that is open.
+func approvable(d *bridge.Decision, was, next *bridge.Rental) error {
+	switch {
+	case d.Rental != next.ID || d.Version != was.Version:
+		return fmt.Errorf("the answer is to version %d of %s: %w", d.Version, d.Rental, bridge.ErrVersion)
+	case !d.Yes || was.State != bridge.StateWaiting || next.State != bridge.StateLaunching:
+		return fmt.Errorf("from %s to %s, yes: %t: %w", was.State, next.State, d.Yes, ErrState)
+	case d.Who == "" || d.Who == was.Requester:
+		return fmt.Errorf("%q: %w", d.Who, ErrOwn)
+	case was.Hold != next.Hold || was.MaxRate != next.MaxRate || was.Cost != next.Cost || was.Account != next.Account:
+		return fmt.Errorf("account, hold, ceiling or cost of the question changed: %w", ErrMoney)
+	}
+	return nil
 }
 
 // Extend adds to a rental's hold, if every budget has room for it; r.Hold of

@@ -206,8 +206,8 @@ func fill(v reflect.Value) {
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i))
+		for _, field := range v.Fields() {
+			fill(field)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
@@ -349,8 +349,11 @@ func TestMachinesEnrolOnce(t *testing.T) {
 func TestNewsAreFilteredAndOldestFirst(t *testing.T) {
 	s := open(t, t.TempDir(), newHands(noon))
 	for _, n := range []bridge.News{
-		{At: noon, Kind: bridge.NewsAsked, Rental: "r-a"}, {At: noon, Kind: bridge.NewsStarted, Rental: "r-a", Job: "1"},
-		{At: noon, Kind: bridge.NewsStarted, Job: "2"}, {At: noon, Kind: bridge.NewsFrozen}, {At: noon, Kind: bridge.NewsFinished, Job: "2"},
+		{At: noon, Kind: bridge.NewsAsked, Rental: "r-a"},
+		{At: noon, Kind: bridge.NewsStarted, Rental: "r-a", Job: "1"},
+		{At: noon, Kind: bridge.NewsStarted, Job: "2"},
+		{At: noon, Kind: bridge.NewsFrozen},
+		{At: noon, Kind: bridge.NewsFinished, Job: "2"},
 	} {
 		if err := s.Tell(t.Context(), n); err != nil {
 			t.Fatal(err)
