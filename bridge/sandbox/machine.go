@@ -115,7 +115,9 @@ func (m *Machine) boot(ctx context.Context, spec Spec) error {
 		return err
 	}
 	defer status.Close()
-	stop := context.AfterFunc(ctx, func() { status.SetReadDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() {
+		_ = status.SetReadDeadline(time.Unix(1, 0)) // It fails only when the pipe is closed, and nobody reads then.
+	})
 	defer stop()
 	if m.record.Process, err = processOf(m.record.Process.ID); err != nil {
 		return m.lastWords(err)

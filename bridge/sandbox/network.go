@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -66,7 +67,7 @@ func CreateNetwork(ctx context.Context, dir string) (*Network, error) {
 	}
 	for i := range networkCount {
 		n := numberedNetwork(dir, i)
-		if overlapsAny(n.Prefix, taken) {
+		if slices.ContainsFunc(taken, n.Prefix.Overlaps) {
 			continue
 		}
 		if _, err := run(ctx, "", "ip", "link", "add", n.Bridge, "type", "bridge", "forward_delay", "0"); err != nil {
@@ -133,11 +134,11 @@ func (n *Network) bringUp(ctx context.Context) error {
 func (n *Network) openFilter(ctx context.Context) error {
 	setting, err := os.ReadFile(bridgeFilter)
 	if err != nil || strings.TrimSpace(string(setting)) != "1" {
-		return nil
+		return nil //nolint:nilerr // A filter that cannot be read sees no bridged frames.
 	}
 	rules, err := run(ctx, "", "iptables", "-w", "5", "-S", "FORWARD")
 	if err != nil || strings.TrimSpace(rules) == "-P FORWARD ACCEPT" {
-		return nil
+		return nil //nolint:nilerr // Rules that cannot be read drop nothing that we could open.
 	}
 	if _, err := run(ctx, "", "iptables", n.filterRule("-I")...); err != nil {
 		return err
@@ -221,7 +222,7 @@ func (n *Network) cable(address netip.Addr) string {
 // deleteLink removes a link of the host; one that is gone already is no error.
 func deleteLink(ctx context.Context, name string) error {
 	if _, err := net.InterfaceByName(name); err != nil {
-		return nil
+		return nil //nolint:nilerr // It is gone already.
 	}
 	if _, err := run(ctx, "", "ip", "link", "delete", name); err != nil {
 		// The kernel takes a dead machine's cable away at a time of its own.
@@ -245,15 +246,6 @@ func hostPrefixes() ([]netip.Prefix, error) {
 		}
 	}
 	return prefixes, nil
-}
-
-func overlapsAny(prefix netip.Prefix, others []netip.Prefix) bool {
-	for _, other := range others {
-		if prefix.Overlaps(other) {
-			return true
-		}
-	}
-	return false
 }
 
 func lastAddr(prefix netip.Prefix) netip.Addr {
