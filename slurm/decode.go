@@ -10,6 +10,11 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
+// readJSON reads a part of an answer.
+func readJSON(data []byte, v any) error {
+	return json.Unmarshal(data, v) //nolint:wrapcheck // The ParseError of the whole answer wraps it.
+}
+
 // loose is a number in every form that Slurm's JSON has had: a number, a
 // string, null, or {"set":..., "infinite":..., "number":...}.
 type loose struct {
@@ -29,14 +34,14 @@ func (n *loose) UnmarshalJSON(data []byte) error {
 			Set, Infinite bool
 			Number        float64
 		}
-		if err := json.Unmarshal(data, &o); err != nil {
+		if err := readJSON(data, &o); err != nil {
 			return err
 		}
 		*n = loose{Set: o.Set && !o.Infinite, Infinite: o.Infinite, Number: o.Number}
 		return nil
 	case data[0] == '"':
 		var s string
-		if err := json.Unmarshal(data, &s); err != nil {
+		if err := readJSON(data, &s); err != nil {
 			return err
 		}
 		if absent(s) {
@@ -48,9 +53,9 @@ func (n *loose) UnmarshalJSON(data []byte) error {
 		}
 		f, err := strconv.ParseFloat(s, 64)
 		*n = loose{Set: true, Number: f}
-		return err
+		return err //nolint:wrapcheck // The ParseError of the whole answer wraps it.
 	}
-	if err := json.Unmarshal(data, &n.Number); err != nil {
+	if err := readJSON(data, &n.Number); err != nil {
 		return err
 	}
 	n.Set = n.Number >= 0
@@ -81,10 +86,10 @@ func (w *wordSet) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if data[0] == '[' {
-		return json.Unmarshal(data, (*[]string)(w))
+		return readJSON(data, (*[]string)(w))
 	}
 	var s string
-	if err := json.Unmarshal(data, &s); err != nil {
+	if err := readJSON(data, &s); err != nil {
 		return err
 	}
 	*w = wordSet{s}
@@ -101,7 +106,7 @@ func (l *loosely) UnmarshalJSON(data []byte) error {
 	*l = ""
 	var s string
 	if data[0] == '"' {
-		if err := json.Unmarshal(data, &s); err != nil {
+		if err := readJSON(data, &s); err != nil {
 			return err
 		}
 		if s != "(null)" && s != "N/A" {

@@ -3,7 +3,6 @@ package slurm
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 )
 
 func newQuiet() *Cluster {
-	return New(Options{Name: "rig", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return New(Options{Name: "rig", Log: slog.New(slog.DiscardHandler)})
 }
 
 // TestS_F86_EveryDataParserIsUnderstood gives one job in the spelling of each
@@ -74,8 +73,7 @@ func TestDocumentsThatAreNoQueue(t *testing.T) {
 		`{"jobs":[{"job_id":1,"job_state":7}]}`,
 	} {
 		jobs, err := parseQueueJSON([]byte(text))
-		var parse *ParseError
-		if !errors.As(err, &parse) {
+		if _, ok := errors.AsType[*ParseError](err); !ok {
 			t.Errorf("%s: %d jobs, error %v; want a *ParseError", text, len(jobs), err)
 		}
 	}

@@ -26,7 +26,7 @@ var fields = []field{
 	{"QOS", text(func(j *job) *string { return &j.QOS })},
 	{"PriorityLong", func(j *job, v string) (err error) {
 		j.Priority, err = strconv.ParseInt(v, 10, 64)
-		return err
+		return err //nolint:wrapcheck // The ParseError of the whole answer wraps it.
 	}},
 	{"SubmitTime", epoch(func(j *job) *time.Time { return &j.Submitted })},
 	{"EligibleTime", epoch(func(j *job) *time.Time { return &j.Eligible })},

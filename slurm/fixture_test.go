@@ -3,7 +3,6 @@ package slurm
 import (
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -93,7 +92,7 @@ func (s *stand) called(words string) int {
 }
 
 func (s *stand) cluster(change ...func(*Options)) *Cluster {
-	o := Options{Name: "rig", BinDir: s.dir, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return captured }}
+	o := Options{Name: "rig", BinDir: s.dir, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return captured }}
 	for _, f := range change {
 		f(&o)
 	}

@@ -156,7 +156,7 @@ func packConf(slurmConf string) (string, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	archive := tar.NewWriter(zip)
-	add := func(path, name string) error {
+	add := func(path, name string) error { //nolint:wrapcheck // What is packed is said below, once.
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err

@@ -27,16 +27,13 @@ type view struct {
 	edits        int // of overlays before the nodes were read
 }
 
-// Observe reads the cluster: one job dump, then one node and one partition
-// dump, so that a job which starts in between is seen as pending and its node
-// as busy, never the other way round. The error is a *ParseError or a
-// *CommandError, and then nothing is known.
+// Observe reads the cluster: one node and one partition dump, then one job dump.
+// A job that starts in between is then seen running and its node as free, which
+// costs the next job a cycle; the other way round it would be seen waiting and
+// its node as taken, and a machine would be bought for it. The error is a
+// *ParseError or a *CommandError, and then nothing is known.
 func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 	settings, err := c.currentSettings(ctx)
-	if err != nil {
-		return bridge.Queue{}, err
-	}
-	jobs, err := c.readJobs(ctx)
 	if err != nil {
 		return bridge.Queue{}, err
 	}
@@ -45,9 +42,18 @@ func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 	if err != nil {
 		return bridge.Queue{}, err
 	}
-	if err := plausible(jobs, v); err != nil {
-		c.unreadable.Add(1)
+	jobs, err := c.readJobs(ctx)
+	if err != nil {
 		return bridge.Queue{}, err
+	}
+	if !plausible(jobs, v) {
+		// The last job may have ended in between; what is still so then is wrong.
+		if v, err = c.look(ctx, at, settings); err != nil {
+			return bridge.Queue{}, err
+		}
+		if !plausible(jobs, v) {
+			return bridge.Queue{}, c.understood(&ParseError{What: "jobs", Count: 1, Err: errEmptyQueue})
+		}
 	}
 	q := bridge.Queue{Cluster: c.options.Name, ObservedAt: at, Cost: c.cost(ctx, at), Overlays: overlays(v.partitions, v.tenants)}
 	for _, name := range slices.Sorted(maps.Keys(v.nodes)) {
@@ -105,7 +111,7 @@ func (c *Cluster) look(ctx context.Context, now time.Time, s settings) (*view, e
 	both.Go(func() (err error) { nodes, err = c.allNodes(ctx); return err })
 	both.Go(func() (err error) { partitions, err = c.readPartitions(ctx); return err })
 	if err := both.Wait(); err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // Ours, handed on by the group.
 	}
 	return &view{
 		now: now, nodes: nodes, partitions: partitions, tenants: tenants(nodes, partitions),
@@ -142,17 +148,12 @@ func (c *Cluster) readPartitions(ctx context.Context) (map[string]partition, err
 // errEmptyQueue reports a queue without jobs on a cluster whose nodes are busy.
 var errEmptyQueue = errors.New("no jobs listed, but nodes are allocated")
 
-// plausible refuses an empty job dump that the node dump contradicts.
-func plausible(jobs []job, v *view) error {
-	if len(jobs) > 0 {
-		return nil
-	}
-	for _, n := range v.nodes {
-		if hasAny(n.States, "ALLOCATED", "MIXED") {
-			return &ParseError{What: "jobs", Count: 1, Text: n.Name, Err: errEmptyQueue}
-		}
-	}
-	return nil
+// plausible reports whether a job dump can be true: an empty one is not while
+// nodes are allocated.
+func plausible(jobs []job, v *view) bool {
+	return len(jobs) > 0 || !slices.ContainsFunc(slices.Collect(maps.Values(v.nodes)), func(n node) bool {
+		return hasAny(n.States, "ALLOCATED", "MIXED")
+	})
 }
 
 // sortJobs fills in the queue's demands and runs.
@@ -215,6 +216,7 @@ func (c *Cluster) demandOf(j *job, v *view) (bridge.Demand, error) {
 		} else if r.hurdle != "" {
 			d.Standing, d.Hurdle = bridge.StandingUnplaceable, r.hurdle
 		}
+	default: // It does not leave for another reason already.
 	}
 	return d, nil
 }

@@ -317,35 +317,43 @@ func TestShapes(t *testing.T) {
 	}{
 		"five tasks on three nodes": {
 			job{Nodes: 3, NumTasks: 5, CPUs: 15, CPUsPerTask: 3, Memory: 100, TotalMemory: 300},
-			bridge.Shape{CPUs: 6, MemoryMiB: 100}, 3,
+			bridge.Shape{CPUs: 6, MemoryMiB: 100},
+			3,
 		},
 		"memory per CPU on the fullest node": {
 			job{Nodes: 3, NumTasks: 5, CPUs: 15, CPUsPerTask: 3, Memory: 100, TotalMemory: 1500},
-			bridge.Shape{CPUs: 6, MemoryMiB: 600}, 3,
+			bridge.Shape{CPUs: 6, MemoryMiB: 600},
+			3,
 		},
 		"CPUs per task within the resources, as from 24.05 on": {
 			job{Nodes: 1, NumTasks: 2, CPUs: 8, CPUsPerTask: 4, PerTask: "cpu:4,gres/gpu:a100:1", Memory: 100, TotalMemory: 100},
-			bridge.Shape{CPUs: 8, MemoryMiB: 100, GPUs: 2, GPUType: "a100"}, 1,
+			bridge.Shape{CPUs: 8, MemoryMiB: 100, GPUs: 2, GPUType: "a100"},
+			1,
 		},
 		"tasks per node count": {
 			job{Nodes: 2, NumTasks: 2, CPUs: 2, TasksPerNode: 4, PerTask: "gres:gpu:1", Memory: 1, TotalMemory: 2},
-			bridge.Shape{CPUs: 4, MemoryMiB: 1, GPUs: 4}, 2,
+			bridge.Shape{CPUs: 4, MemoryMiB: 1, GPUs: 4},
+			2,
 		},
 		"seven GPUs on two nodes": {
 			job{Nodes: 2, NumTasks: 2, CPUs: 2, PerJob: "gres:gpu:7", Memory: 1, TotalMemory: 2},
-			bridge.Shape{CPUs: 1, MemoryMiB: 1, GPUs: 4}, 2,
+			bridge.Shape{CPUs: 1, MemoryMiB: 1, GPUs: 4},
+			2,
 		},
 		"shards": {
 			job{Nodes: 1, NumTasks: 1, CPUs: 1, PerNode: "gres/shard:2", Memory: 1, TotalMemory: 1},
-			bridge.Shape{CPUs: 1, MemoryMiB: 1, GRES: map[string]int{"shard": 2}}, 1,
+			bridge.Shape{CPUs: 1, MemoryMiB: 1, GRES: map[string]int{"shard": 2}},
+			1,
 		},
 		"a label for itself": {
 			job{Nodes: 1, NumTasks: 1, CPUs: 1, Sharing: "MCS", Memory: 1, TotalMemory: 1},
-			bridge.Shape{CPUs: 1, MemoryMiB: 1, Exclusive: true}, 1,
+			bridge.Shape{CPUs: 1, MemoryMiB: 1, Exclusive: true},
+			1,
 		},
 		"no tasks said": {
 			job{Nodes: 2, CPUs: 7, Memory: 1, TotalMemory: 2},
-			bridge.Shape{CPUs: 7, MemoryMiB: 1}, 2,
+			bridge.Shape{CPUs: 7, MemoryMiB: 1},
+			2,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

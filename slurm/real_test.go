@@ -3,7 +3,6 @@ package slurm_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -84,7 +83,7 @@ func siteOf(t *testing.T, version string) *site {
 func (s *site) adapter(as sandbox.Account, change ...func(*slurm.Options)) *slurm.Cluster {
 	o := slurm.Options{
 		Name: "rig", BinDir: s.BinDir(as), MungeKeyFile: s.Head().Path("/etc/munge/munge.key"),
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&o)

@@ -218,7 +218,7 @@ func (c *Cluster) waitNodesIdle(ctx context.Context) error {
 		states = slices.Compact(states)
 		for _, state := range states {
 			if !strings.HasSuffix(state, "=idle") {
-				return false, out, nil
+				return false, out, nil //nolint:nilerr // Asked again until the time is over.
 			}
 		}
 		if err != nil {

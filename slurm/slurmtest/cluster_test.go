@@ -48,7 +48,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func TestAnOrdinaryUsersJobsFillTheLocalNodes(t *testing.T) {
+func TestAnOrdinaryUsersJobsFillTheLocalNodes(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		c := slurmtest.New(t, slurmtest.Options{Version: version})
 		ctx := withLimit(t, 60*time.Second)
@@ -70,7 +70,7 @@ func TestAnOrdinaryUsersJobsFillTheLocalNodes(t *testing.T) {
 	})
 }
 
-func TestAJobSeesItsGPUsAndItsHome(t *testing.T) {
+func TestAJobSeesItsGPUsAndItsHome(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		c := slurmtest.New(t, slurmtest.Options{Version: version, LocalNodes: 1})
 		ctx := withLimit(t, 60*time.Second)
@@ -139,7 +139,7 @@ func TestTheControllerGoesAndComesBack(t *testing.T) {
 	must[slurmtest.Job](t)(c.WaitJob(ctx, id, "RUNNING"))
 }
 
-func TestSlurmRunsUnderItsOwnAccount(t *testing.T) {
+func TestSlurmRunsUnderItsOwnAccount(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		c := slurmtest.New(t, slurmtest.Options{Version: version, LocalNodes: 1, SlurmUser: "slurm"})
 		ctx := withLimit(t, 60*time.Second)
@@ -153,7 +153,7 @@ func TestSlurmRunsUnderItsOwnAccount(t *testing.T) {
 	})
 }
 
-func TestAccountingKnowsAnAdministratorWhoIsNotRoot(t *testing.T) {
+func TestAccountingKnowsAnAdministratorWhoIsNotRoot(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		c := slurmtest.New(t, slurmtest.Options{Version: version, LocalNodes: 1, Accounting: true, Enforce: "associations,limits"})
 		ctx := withLimit(t, 60*time.Second)

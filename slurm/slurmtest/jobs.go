@@ -70,7 +70,7 @@ func (c *Cluster) WaitJob(ctx context.Context, id string, states ...string) (Job
 		var err error
 		if job, err = c.Job(ctx, id); err != nil {
 			if ctx.Err() != nil {
-				return false, err.Error(), nil
+				return false, err.Error(), nil //nolint:nilerr // The poll ends with the context's own error.
 			}
 			return false, "", err
 		}
@@ -92,7 +92,7 @@ func (c *Cluster) WaitNode(ctx context.Context, name string, flags ...string) (m
 	err := poll(ctx, fmt.Sprintf("node %s to be %s", name, strings.Join(flags, "+")), func() (bool, string, error) {
 		var err error
 		if fields, err = c.Node(ctx, name); err != nil {
-			return false, err.Error(), nil // Not registered yet.
+			return false, err.Error(), nil //nolint:nilerr // Not registered yet.
 		}
 		have := strings.Split(fields["State"], "+")
 		for _, flag := range flags {

@@ -86,7 +86,7 @@ func admit(ctx context.Context, t *testing.T, c *slurmtest.Cluster, job, partiti
 	run(ctx, t, c, root, "scontrol update PartitionName="+partition+" State=DRAIN")
 }
 
-func TestRentedMachinesServeAPendingGangAndLeave(t *testing.T) {
+func TestRentedMachinesServeAPendingGangAndLeave(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		ctx := withLimit(t, 120*time.Second)
 		c := blocked(ctx, t, slurmtest.Options{Version: version, Overlays: 1})
@@ -171,7 +171,7 @@ func waitLines(ctx context.Context, t *testing.T, path string, want ...string) {
 // A partition made at run time does not survive slurmctld, and takes the jobs
 // that run in it along: Slurm ends them for good. Overlays are declared in
 // slurm.conf for that reason.
-func TestAPartitionMadeAtRunTimeIsLostWithItsJobs(t *testing.T) {
+func TestAPartitionMadeAtRunTimeIsLostWithItsJobs(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		ctx := withLimit(t, 120*time.Second)
 		c := blocked(ctx, t, slurmtest.Options{Version: version, LocalNodes: 1})
@@ -190,7 +190,7 @@ func TestAPartitionMadeAtRunTimeIsLostWithItsJobs(t *testing.T) {
 
 // RootOnly is no wall for an overlay partition but a locked door: slurmctld
 // checks it again when it schedules, against the job's owner.
-func TestARootOnlyPartitionNeverStartsAnOrdinaryUsersJob(t *testing.T) {
+func TestARootOnlyPartitionNeverStartsAnOrdinaryUsersJob(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		ctx := withLimit(t, 120*time.Second)
 		c := blocked(ctx, t, slurmtest.Options{Version: version, LocalNodes: 1, Overlays: 1})
@@ -225,7 +225,7 @@ func waitReason(ctx context.Context, t *testing.T, c *slurmtest.Cluster, id, rea
 }
 
 // A drained partition lets in who was routed there before, and nobody else.
-func TestADrainedPartitionKeepsOthersOut(t *testing.T) {
+func TestADrainedPartitionKeepsOthersOut(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		ctx := withLimit(t, 120*time.Second)
 		c := blocked(ctx, t, slurmtest.Options{Version: version, LocalNodes: 1, Overlays: 1})
@@ -247,7 +247,7 @@ func TestADrainedPartitionKeepsOthersOut(t *testing.T) {
 	})
 }
 
-func TestMachinesJoinWithAnyGPUsOrWithoutFiles(t *testing.T) {
+func TestMachinesJoinWithAnyGPUsOrWithoutFiles(t *testing.T) { //nolint:tparallel // One rig of each version at a time, no more.
 	forEachVersion(t, func(t *testing.T, version string) {
 		ctx := withLimit(t, 120*time.Second)
 		c := slurmtest.New(t, slurmtest.Options{Version: version, LocalNodes: -1, Overlays: 1})
