@@ -16,9 +16,6 @@ import (
 	"spillway.sh/spillway/slurm/slurmtest"
 )
 
-// versions are the Slurms that the adapter is tested with on every push.
-var versions = []string{"22.05", "24.11"}
-
 // site is a real cluster that the tests of one version share.
 type site struct {
 	*slurmtest.Cluster
@@ -47,7 +44,7 @@ func TestMain(m *testing.M) {
 // empty before and after.
 func onEach(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
-	for _, version := range versions {
+	for _, version := range slurmtest.Versions() {
 		t.Run(version, func(t *testing.T) {
 			s := siteOf(t, version)
 			t.Cleanup(func() { s.clear(t) })

@@ -19,10 +19,10 @@ import (
 // gpuJob holds a whole node until the cluster goes.
 const gpuJob = "#!/bin/bash\nsleep 600\n"
 
-// forEachVersion runs a test on the versions that every push is tested with,
-// at the same time, as rigs must be able to.
+// forEachVersion runs a test on all versions at the same time, as rigs must be
+// able to.
 func forEachVersion(t *testing.T, test func(t *testing.T, version string)) {
-	for _, version := range []string{"22.05", "24.11"} {
+	for _, version := range slurmtest.Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			test(t, version)

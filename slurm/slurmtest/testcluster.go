@@ -15,6 +15,15 @@ type TB interface {
 	Logf(format string, args ...any)
 }
 
+// Versions are the Slurms of the tests: those of every push, and with
+// SPILLWAY_SOAK the newest one too.
+func Versions() []string {
+	if os.Getenv("SPILLWAY_SOAK") != "" {
+		return []string{"22.05", "24.11", "26.05"}
+	}
+	return []string{"22.05", "24.11"}
+}
+
 // New starts a cluster for a test and closes it with the test. A test that
 // failed gets the end of the daemons' logs. Without root the test fails.
 func New(t TB, options Options) *Cluster {
