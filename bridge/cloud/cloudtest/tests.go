@@ -14,7 +14,7 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-func offers(b *bench) {
+func offers(b *bench) { //nolint:gocyclo // One condition for each thing that an offer must say.
 	all, err := b.cloud.Offers(b.Context())
 	if err != nil {
 		b.Fatal(err)

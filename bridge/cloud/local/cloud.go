@@ -126,7 +126,7 @@ func (c *Cloud) do(ctx context.Context, a ask, out any) error {
 	if err != nil {
 		return fail(bridge.CloudUnknown, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // Only read from.
+	defer resp.Body.Close() // Only read from.
 	text, err := io.ReadAll(io.LimitReader(resp.Body, answerLimit))
 	if err != nil {
 		return fail(bridge.CloudUnknown, fmt.Errorf("read answer: %w", err))

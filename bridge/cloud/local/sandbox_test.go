@@ -31,7 +31,7 @@ func sandboxes(t *testing.T) *server.SandboxHost {
 		t.Fatal(err)
 	}
 	// A short path, as the kernel remembers it with each network link.
-	dir, err := os.MkdirTemp("", "sw")
+	dir, err := os.MkdirTemp("", "sw") //nolint:usetesting // t.TempDir's paths are long.
 	if err != nil {
 		t.Fatal(err)
 	}

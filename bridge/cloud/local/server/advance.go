@@ -54,7 +54,7 @@ func (s *Server) due(c *cloud, m *machine, now time.Time) bool {
 		s.end(m, endReclaimed, 0)
 	case m.NoticeAt.IsZero() && m.Pool.Market == string(bridge.Spot) && m.MaxRate.Micro > 0 &&
 		s.price(c, m.Pool, now) > m.MaxRate.Micro:
-		s.warn(c, m, time.Duration(c.spec.Notice))
+		s.warn(m, time.Duration(c.spec.Notice))
 	default:
 		return false
 	}
@@ -62,7 +62,7 @@ func (s *Server) due(c *cloud, m *machine, now time.Time) bool {
 }
 
 // warn gives a machine its notice.
-func (s *Server) warn(c *cloud, m *machine, lead time.Duration) {
+func (s *Server) warn(m *machine, lead time.Duration) {
 	now := s.time()
 	m.NoticeAt, m.ReclaimAt = now, now.Add(lead)
 	s.tell(m, "notice")

@@ -49,13 +49,7 @@ func (s *Server) create(c *call) (answer, *refusal) {
 	if q.MaxRate.Micro > 0 && rate.Micro > q.MaxRate.Micro {
 		return answer{}, refuse(http.StatusBadRequest, wire.CodePrice, "%s costs %d, the ceiling is %d micro-%s an hour", q.Pool, rate.Micro, q.MaxRate.Micro, rate.Currency)
 	}
-	have := min(s.left(c.cloud, market), q.Count)
-	switch {
-	case c.is(wire.FaultNoStock):
-		have = 0
-	case c.is(wire.FaultPartial):
-		have = min(have, c.hit.Machines)
-	}
+	have := s.inStock(c, market)
 	partial := have > 0 && (market.partial || c.is(wire.FaultPartial))
 	if have < q.Count && !partial {
 		return s.soldOut(c, market, hash)
@@ -72,6 +66,18 @@ func (s *Server) create(c *call) (answer, *refusal) {
 		}
 	}
 	return s.finish(op)
+}
+
+// inStock is how many of the machines asked for there are.
+func (s *Server) inStock(c *call, market *market) int {
+	have := min(s.left(c.cloud, market), c.create.Count)
+	switch {
+	case c.is(wire.FaultNoStock):
+		return 0
+	case c.is(wire.FaultPartial):
+		return min(have, c.hit.Machines)
+	}
+	return have
 }
 
 // validate refuses what is wrong whatever the world looks like.
@@ -123,15 +129,8 @@ func (s *Server) quota(c *call, market *market) *refusal {
 		if !matches(market.pool) {
 			continue
 		}
-		machines, gpus := c.create.Count, c.create.Count*market.kind.GPUs
-		for _, m := range s.state.Machines {
-			if m.live() && m.Cloud == c.cloud.spec.Name && m.Account == c.account.spec.Name && matches(m.Pool) {
-				machines++
-				if kind := c.cloud.market(m.Pool); kind != nil {
-					gpus += kind.kind.GPUs
-				}
-			}
-		}
+		machines, gpus := s.rented(c, matches)
+		machines, gpus = machines+c.create.Count, gpus+c.create.Count*market.kind.GPUs
 		if q.Machines != nil && machines > *q.Machines {
 			return refuse(http.StatusForbidden, wire.CodeQuota, "quota of %d machines, %d with this call", *q.Machines, machines)
 		}
@@ -140,6 +139,19 @@ func (s *Server) quota(c *call, market *market) *refusal {
 		}
 	}
 	return nil
+}
+
+// rented counts what the calling account has in matching pools.
+func (s *Server) rented(c *call, matches func(wire.Pool) bool) (machines, gpus int) {
+	for _, m := range s.state.Machines {
+		if m.live() && m.Cloud == c.cloud.spec.Name && m.Account == c.account.spec.Name && matches(m.Pool) {
+			machines++
+			if kind := c.cloud.market(m.Pool); kind != nil {
+				gpus += kind.kind.GPUs
+			}
+		}
+	}
+	return machines, gpus
 }
 
 // soldOut tells a lack of stock in the pool's shape.

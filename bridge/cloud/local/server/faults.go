@@ -67,16 +67,8 @@ func (s *Server) set(f wire.Fault) (wire.Fault, error) {
 	case wire.CommandNotice, wire.CommandReclaim, wire.CommandPrice, wire.CommandStock:
 		return f, s.command(f)
 	}
-	by, known := scope[f.Kind]
-	switch {
-	case !known:
-		return f, fmt.Errorf("kind %q is unknown", f.Kind)
-	case by != "" && f.Op != "" && f.Op != by:
-		return f, fmt.Errorf("%s concerns %s, not %s", f.Kind, by, f.Op)
-	case f.Skip < 0 || f.Count < 0 || f.Probability < 0 || f.Probability > 1 || f.Delay < 0 || f.Machines < 0:
-		return f, fmt.Errorf("%s: a number is out of range", f.Kind)
-	case f.Kind == wire.FaultCode && f.Code == "", f.Kind == wire.FaultWrongTags && len(f.Tags) == 0:
-		return f, fmt.Errorf("%s lacks its code or tags", f.Kind)
+	if err := checkFault(&f); err != nil {
+		return f, err
 	}
 	s.serial++
 	f.ID, f.Hits = fmt.Sprintf("f-%d", s.serial), 0
@@ -86,6 +78,22 @@ func (s *Server) set(f wire.Fault) (wire.Fault, error) {
 	}
 	s.faults = append(s.faults, added)
 	return f, nil
+}
+
+// checkFault refuses a fault of calls that could never come.
+func checkFault(f *wire.Fault) error {
+	by, known := scope[f.Kind]
+	switch {
+	case !known:
+		return fmt.Errorf("kind %q is unknown", f.Kind)
+	case by != "" && f.Op != "" && f.Op != by:
+		return fmt.Errorf("%s concerns %s, not %s", f.Kind, by, f.Op)
+	case f.Skip < 0 || f.Count < 0 || f.Probability < 0 || f.Probability > 1 || f.Delay < 0 || f.Machines < 0:
+		return fmt.Errorf("%s: a number is out of range", f.Kind)
+	case f.Kind == wire.FaultCode && f.Code == "", f.Kind == wire.FaultWrongTags && len(f.Tags) == 0:
+		return fmt.Errorf("%s lacks its code or tags", f.Kind)
+	}
+	return nil
 }
 
 // freeze remembers every machine as it is.
@@ -109,24 +117,29 @@ func (s *Server) command(f wire.Fault) error {
 	}
 	found := false
 	for name, c := range s.clouds {
-		if f.Cloud != "" && f.Cloud != name {
-			continue
-		}
-		for _, m := range c.markets {
-			if f.Pool == m.pool.String() && s.commandMarket(c, m, f) {
-				found = true
-			}
-		}
-		for _, m := range s.machines() {
-			if m.Cloud == name && (f.Instance == m.ID || f.Instance == "" && f.Pool != "" && f.Pool == m.Pool.String()) && s.commandMachine(c, m, f) {
-				found = true
-			}
+		if (f.Cloud == "" || f.Cloud == name) && s.commandCloud(c, f) {
+			found = true
 		}
 	}
 	if !found {
 		return fmt.Errorf("%s concerns nothing: no such pool, or no live spot machine (instance %q, pool %q)", f.Kind, f.Instance, f.Pool)
 	}
 	return s.commit()
+}
+
+// commandCloud reports whether the command concerned anything of this cloud.
+func (s *Server) commandCloud(c *cloud, f wire.Fault) (found bool) {
+	for _, m := range c.markets {
+		if f.Pool == m.pool.String() && s.commandMarket(c, m, f) {
+			found = true
+		}
+	}
+	for _, m := range s.machines() {
+		if m.Cloud == c.spec.Name && (f.Instance == m.ID || f.Instance == "" && f.Pool != "" && f.Pool == m.Pool.String()) && s.commandMachine(c, m, f) {
+			found = true
+		}
+	}
+	return found
 }
 
 func (s *Server) commandMarket(c *cloud, m *market, f wire.Fault) bool {
@@ -156,7 +169,7 @@ func (s *Server) commandMachine(c *cloud, m *machine, f wire.Fault) bool {
 	case f.Kind == wire.CommandReclaim:
 		s.end(m, endReclaimed, 0)
 	case f.Kind == wire.CommandNotice && m.NoticeAt.IsZero():
-		s.warn(c, m, lead)
+		s.warn(m, lead)
 	default:
 		return false
 	}

@@ -179,6 +179,7 @@ func (s *Server) before(c *call) *refusal {
 		return refuse(http.StatusBadRequest, c.hit.Code, "set by a fault")
 	case wire.FaultQuota:
 		return refuse(http.StatusForbidden, wire.CodeQuota, "the account's quota is exceeded")
+	default: // It comes with the effect or after it, or is a command.
 	}
 	return nil
 }

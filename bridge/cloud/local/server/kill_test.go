@@ -54,7 +54,7 @@ func TestServerSurvivesKill(t *testing.T) {
 	for round := range 12 {
 		victim, address := startVictim(t, dir)
 		timer := time.AfterFunc(time.Duration(20+rand.IntN(250))*time.Millisecond, func() {
-			victim.Process.Kill() //nolint:errcheck // Wait tells.
+			_ = victim.Process.Kill() // Wait tells.
 		})
 		burden(t, dir, address, round, promised)
 		timer.Stop()
@@ -106,7 +106,7 @@ func startVictim(t *testing.T, dir string) (victim *exec.Cmd, address string) {
 			return victim, string(text)
 		}
 		if time.Now().After(deadline) {
-			victim.Process.Kill() //nolint:errcheck // The test fails either way.
+			_ = victim.Process.Kill() // The test fails either way.
 			t.Fatalf("the server does not serve: %v", errors.Join(err, victim.Wait()))
 		}
 	}

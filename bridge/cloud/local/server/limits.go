@@ -10,10 +10,14 @@ import (
 // The rate limits of an account's API calls, per second and at once; the world
 // file scales the first. They are those that Karpenter's authors found at EC2.
 const (
-	CreateRate, CreateBurst       = 2, 5
-	TerminateRate, TerminateBurst = 5, 100
-	ChangeRate, ChangeBurst       = 5, 50
-	ReadRate, ReadBurst           = 20, 100
+	CreateRate     = 2
+	CreateBurst    = 5
+	TerminateRate  = 5
+	TerminateBurst = 100
+	ChangeRate     = 5
+	ChangeBurst    = 50
+	ReadRate       = 20
+	ReadBurst      = 100
 )
 
 // limits are the buckets of one account.

@@ -105,8 +105,9 @@ func (h *SandboxHost) attach(ctx context.Context, m *sandbox.Machine, g Guest) e
 	}
 	h.servers[g.ID] = srv
 	h.mu.Unlock()
-	h.work.Go(func() { _ = srv.Serve(listener) }) // Until the machine is killed or the host closed.
-	if err := os.WriteFile(m.Path(readyFile), nil, 0o644); err != nil {
+	// Until the machine is killed or the host closed.
+	h.work.Go(func() { _ = srv.Serve(listener) })
+	if err := os.WriteFile(m.Path(readyFile), nil, 0o644); err != nil { //nolint:gosec // A mark without content, for everybody in the machine.
 		return fmt.Errorf("tell %s that it is ready: %w", g.ID, err)
 	}
 	return nil
@@ -128,7 +129,7 @@ func listenInside(pid int, address string) (net.Listener, error) {
 			if err != nil {
 				return result{nil, fmt.Errorf("open network namespace: %w", err)}
 			}
-			defer unix.Close(fd) //nolint:errcheck // Only read from.
+			defer unix.Close(fd) // Only read from.
 			if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
 				return result{nil, fmt.Errorf("enter network namespace: %w", err)}
 			}
@@ -147,7 +148,7 @@ func (h *SandboxHost) Kill(ctx context.Context, id string) error {
 	delete(h.servers, id)
 	h.mu.Unlock()
 	if srv != nil {
-		srv.Close() //nolint:errcheck // The socket goes with the machine.
+		srv.Close() // The socket goes with the machine.
 	}
 	m, err := h.open(id)
 	if err != nil {
@@ -181,7 +182,7 @@ func (h *SandboxHost) open(id string) (*sandbox.Machine, error) {
 func (h *SandboxHost) Close() error {
 	h.mu.Lock()
 	for _, srv := range h.servers {
-		srv.Close() //nolint:errcheck // Nobody can be told.
+		srv.Close() // Nobody can be told.
 	}
 	h.servers = nil
 	h.mu.Unlock()

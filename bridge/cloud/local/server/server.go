@@ -107,7 +107,8 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
 		dir: o.Dir, host: o.Host, log: o.Log, now: o.Now, seed: o.World.Seed, lock: lock,
 		clouds: map[string]*cloud{}, kick: make(chan struct{}, 1), busy: map[string]bool{},
-		dice: rand.New(rand.NewPCG(o.World.Seed, 1)), pages: map[string]pageSet{},
+		dice:  rand.New(rand.NewPCG(o.World.Seed, 1)), //nolint:gosec // Faults that come again with their seed; no secret.
+		pages: map[string]pageSet{},
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -219,7 +220,7 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	for _, srv := range servers {
 		if srv.Shutdown(ctx) != nil {
-			srv.Close() //nolint:errcheck // Its clients are gone either way.
+			srv.Close() // Its clients are gone either way.
 		}
 	}
 	s.work.Wait()

@@ -297,19 +297,27 @@ func (c *Cloud) checkSupply(r Region, z Zone, s Supply, pools map[wire.Pool]bool
 			continue
 		}
 		pool := wire.Pool{Region: r.Name, Zone: z.Name, Type: s.Type, Market: market}
-		switch {
-		case pools[pool]:
+		if pools[pool] {
 			return fmt.Errorf("pool %s is there twice", pool)
-		case m.Rate <= 0 || m.Stock < 0:
-			return fmt.Errorf("pool %s: rate must be positive and stock not negative", pool)
-		case m.Swing < 0 || m.Swing > 90:
-			return fmt.Errorf("pool %s: swing is percent from 0 to 90", pool)
-		case market == string(bridge.OnDemand) && (m.Swing != 0 || len(m.Timeline) > 0):
-			return fmt.Errorf("pool %s: only spot prices move", pool)
-		case !slices.IsSortedFunc(m.Timeline, func(a, b Moment) int { return int(a.After - b.After) }):
-			return fmt.Errorf("pool %s: the timeline is not in order", pool)
+		}
+		if err := m.check(pool); err != nil {
+			return err
 		}
 		pools[pool] = true
+	}
+	return nil
+}
+
+func (m *MarketSpec) check(pool wire.Pool) error {
+	switch {
+	case m.Rate <= 0 || m.Stock < 0:
+		return fmt.Errorf("pool %s: rate must be positive and stock not negative", pool)
+	case m.Swing < 0 || m.Swing > 90:
+		return fmt.Errorf("pool %s: swing is percent from 0 to 90", pool)
+	case pool.Market == string(bridge.OnDemand) && (m.Swing != 0 || len(m.Timeline) > 0):
+		return fmt.Errorf("pool %s: only spot prices move", pool)
+	case !slices.IsSortedFunc(m.Timeline, func(a, b Moment) int { return int(a.After - b.After) }):
+		return fmt.Errorf("pool %s: the timeline is not in order", pool)
 	}
 	return nil
 }
