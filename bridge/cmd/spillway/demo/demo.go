@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("make the demo's folder: %w", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // The demo's ordinary user works in it.
+	if err := os.Chmod(dir, 0o755); err != nil { // The demo's ordinary user works in it.
 		return fmt.Errorf("open the demo's folder: %w", err)
 	}
 	p := &play{o: o, story: newStory(tale, began), rig: &rig{dir: dir, exe: o.Exe}, done: map[string]bool{}}
@@ -175,7 +175,7 @@ func (p *play) keepLogs() {
 	for _, name := range []string{"spillway.log", "clouds.log"} {
 		text, err := os.ReadFile(p.rig.path(name))
 		if err == nil {
-			err = errors.Join(os.MkdirAll(p.o.Keep, 0o755), os.WriteFile(filepath.Join(p.o.Keep, name), text, 0o644))
+			err = errors.Join(os.MkdirAll(p.o.Keep, 0o755), os.WriteFile(filepath.Join(p.o.Keep, name), text, 0o644)) //nolint:gosec // Where to keep them is the caller's choice.
 		}
 		if err != nil {
 			fmt.Fprintf(p.story.w, "cannot keep %s: %v\n", name, err)

@@ -59,7 +59,7 @@ func (s *story) news(n bridge.News) {
 
 // line is the teller and the text of a piece of news; empty for what a reader
 // of the story need not see.
-func (s *story) line(n bridge.News) (who, text string) {
+func (s *story) line(n bridge.News) (who, text string) { //nolint:gocyclo // One case for each kind of news.
 	pool := "a cloud"
 	if n.Pool != nil {
 		pool = fmt.Sprintf("%s (%s, %s)", n.Pool.Cloud, n.Pool.Type, n.Pool.Market)
