@@ -213,3 +213,34 @@ func secretsAreRootsOnly(t *testing.T, machines map[string]*sandbox.Machine) {
 		}
 	}
 }
+
+// TestS_F66_ALostGangLeavesNoGPUsBehind declares the machines of a running gang
+// gone while they still answer. The gang must not end, and the GPUs it is given
+// next must be free again after it.
+func TestS_F66_ALostGangLeavesNoGPUsBehind(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		c, r := s.adapter(sandbox.Account{}), rental(2)
+		block := s.block(t)
+		gang := s.submit(t, sleeper, "-N2", "--gres=gpu:8", "--mem=1000", "--time=10")
+		s.rent(t, r)
+		must(t, c.Admit(t.Context(), r, nodesOf(r)))
+		must(t, c.Route(t.Context(), r, gang))
+		s.wait(t, gang, "RUNNING")
+		must(t, c.Down(t.Context(), nodesOf(r), "reclaimed"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		eventually(ctx, t, "the nodes to be dismissed", func() (bool, string) {
+			err := c.Dismiss(ctx, r, nodesOf(r))
+			return err == nil, "busy"
+		})
+		eligible(t, c, gang)
+		s.must(t, sandbox.Account{}, "scancel", string(block))
+		s.wait(t, gang, "RUNNING")
+		s.clear(t)
+		eventually(ctx, t, "all GPUs to be free", func() (bool, string) {
+			q := observe(t, c)
+			one, two := nodeOf(t, &q, "local1"), nodeOf(t, &q, "local2")
+			return one.Free.GPUs+two.Free.GPUs == 16, s.scene()
+		})
+	})
+}

@@ -2,8 +2,10 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,9 +20,31 @@ func (c *Cluster) Drain(ctx context.Context, nodes []string, why string) error {
 	})
 }
 
-// Down tells Slurm that nodes are gone. Their jobs are requeued or ended at
-// once. Nodes that are down or deleted already are fine.
+// Down tells Slurm that nodes are gone. Jobs on them that may be requeued are
+// requeued first: when Slurm does that by itself while a node still answers,
+// the end of the old script can end the job for good, and 22.05 then loses
+// count of the GPUs that the job is given next. The other jobs end at once.
+// Nodes that are down or deleted already are fine.
 func (c *Cluster) Down(ctx context.Context, nodes []string, why string) error {
+	there, err := c.showNodes(ctx, nodes)
+	if err != nil {
+		return fmt.Errorf("set nodes down: %w", err)
+	}
+	held := slices.DeleteFunc(known(nodes, there), func(name string) bool {
+		return !hasAny(there[name].States, "ALLOCATED", "MIXED") || hasAny(there[name].States, "DOWN")
+	})
+	if len(held) > 0 {
+		jobs, err := c.listJobs(ctx, "-w", joinHosts(held))
+		if err != nil {
+			return fmt.Errorf("set nodes down: %w", err)
+		}
+		for i := range jobs {
+			err := c.Requeue(ctx, jobs[i].ID)
+			if err != nil && !errors.Is(err, bridge.ErrNotRestartable) && !errors.Is(err, bridge.ErrNoJob) {
+				return fmt.Errorf("set nodes down: %w", err)
+			}
+		}
+	}
 	return c.setState(ctx, nodes, "DOWN", why, func(n node) bool { return !hasAny(n.States, "DOWN") })
 }
 
