@@ -156,16 +156,15 @@ func packConf(slurmConf string) (string, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	archive := tar.NewWriter(zip)
-	add := func(path, name string) error { //nolint:wrapcheck // What is packed is said below, once.
+	add := func(path, name string) error {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
+		if err == nil {
+			err = archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))})
 		}
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))}); err != nil {
-			return err
+		if err == nil {
+			_, err = archive.Write(data)
 		}
-		_, err = archive.Write(data)
-		return err
+		return err //nolint:wrapcheck // What is packed is said below, once.
 	}
 	err := add(slurmConf, "slurm.conf")
 	for _, name := range confNames {

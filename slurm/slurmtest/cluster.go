@@ -218,11 +218,11 @@ func (c *Cluster) waitNodesIdle(ctx context.Context) error {
 		states = slices.Compact(states)
 		for _, state := range states {
 			if !strings.HasSuffix(state, "=idle") {
-				return false, out, nil //nolint:nilerr // Asked again until the time is over.
+				return false, out, nil
 			}
 		}
 		if err != nil {
-			return false, err.Error(), nil
+			return false, err.Error(), nil //nolint:nilerr // Asked again until the time is over.
 		}
 		return len(states) == c.options.LocalNodes, out, nil
 	})
