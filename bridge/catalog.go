@@ -195,11 +195,11 @@ type termsView struct {
 }
 
 func joined[S ~string](words []S) string {
-	out := ""
+	var out strings.Builder
 	for _, w := range words {
-		out += string(w) + "\x00"
+		out.WriteString(string(w) + "\x00")
 	}
-	return out
+	return out.String()
 }
 
 func (c *catalog) newView(t *Terms, rule marketRule, currency Currency) *view {

@@ -123,8 +123,7 @@ func (e *CloudError) Unwrap() error { return e.Err }
 
 // KindOf returns the kind of a cloud's error; anything unrecognised is unknown.
 func KindOf(err error) CloudErrorKind {
-	var ce *CloudError
-	if errors.As(err, &ce) {
+	if ce, ok := errors.AsType[*CloudError](err); ok {
 		return ce.Kind
 	}
 	return CloudUnknown

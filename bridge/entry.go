@@ -203,7 +203,7 @@ func nanos(t time.Time, d time.Duration) int64 {
 }
 
 // equalDemand compares everything a policy or a decision may look at.
-func equalDemand(a, b *Demand) bool {
+func equalDemand(a, b *Demand) bool { //nolint:gocyclo // One comparison for each field.
 	return a.Job == b.Job && a.Priority == b.Priority && a.Nodes == b.Nodes && a.Count == b.Count &&
 		a.TimeLimit == b.TimeLimit && a.Restarts == b.Restarts && a.Restartable == b.Restartable &&
 		a.Submitted.Equal(b.Submitted) && a.Eligible.Equal(b.Eligible) &&

@@ -12,27 +12,12 @@ var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonTooDear, Reas
 // explain says why nothing can be bought for a batch: of all causes the one
 // that is nearest to a purchase.
 func (l *look) explain(b *batch, t *Terms) *Verdict {
-	best, at := -1, -1
-	var until time.Time
-	fits := l.fitting(b.key.shape)
-	for i := range l.catalog.offers {
-		st := &l.catalog.state[i]
-		if !fits.has(i) {
-			continue
-		}
-		r := l.bars(b, t, i)
-		if r == ReasonPoolsDown && !st.down.IsZero() && (until.IsZero() || st.down.Before(until)) {
-			until = st.down
-		}
-		if n := slices.Index(nearness, r); n > best {
-			best, at = n, i
-		}
-	}
+	why, at, until := l.nearest(b, t)
 	if at < 0 {
 		return l.explainMisfit(b, t)
 	}
 	o := l.catalog.offers[at]
-	v := &Verdict{Kind: Wait, Why: nearness[best], Pool: &l.catalog.pools[at]}
+	v := &Verdict{Kind: Wait, Why: why, Pool: &l.catalog.pools[at]}
 	// A worst case that does not fit in 64 bits is not shown.
 	v.Cost, _ = ceiling(o, t).Cost(billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum), b.least(t), RoundUp)
 	switch v.Why {
@@ -50,8 +35,31 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 		v.Kind, v.Detail = Never, "only spot would do, and the scheduler may not requeue it"
 	case ReasonNoOffer:
 		v.Kind, v.Detail = Never, "what would fit is in no cloud, region or market that policy allows"
+	default: // nearness has no other
 	}
 	return v
+}
+
+// nearest returns the fitting offer that is nearest to a purchase and why it
+// was not bought, -1 if none fits, and when the first pool that is down comes
+// back.
+func (l *look) nearest(b *batch, t *Terms) (why Reason, at int, until time.Time) {
+	best, at := -1, -1
+	fits := l.fitting(b.key.shape)
+	for i := range l.catalog.offers {
+		st := &l.catalog.state[i]
+		if !fits.has(i) {
+			continue
+		}
+		r := l.bars(b, t, i)
+		if r == ReasonPoolsDown && !st.down.IsZero() && (until.IsZero() || st.down.Before(until)) {
+			until = st.down
+		}
+		if n := slices.Index(nearness, r); n > best {
+			best, at, why = n, i, r
+		}
+	}
+	return why, at, until
 }
 
 // bars returns why an offer that fits was not bought.

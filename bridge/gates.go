@@ -204,18 +204,7 @@ func (l *look) fitsLocally(c *cluster, o *opening, v *Verdict) bool {
 	if nodes == 1 && c.full[key] {
 		return false
 	}
-	patient, passed := l.over(waitsSince(d), localGrace), false
-	var places []*place
-	var names []string
-	for _, n := range c.local {
-		switch {
-		case !inPartition(d.Partition, n.partitions):
-		case patient && !n.idleSince.IsZero() && l.over(n.idleSince, localGrace):
-			passed = true
-		default:
-			places, names = append(places, &n.place), append(names, n.name)
-		}
-	}
+	places, names, passed := l.localPlaces(c, d)
 	name := ""
 	if i := slices.IndexFunc(places, func(p *place) bool { return p.holds(&d.Shape) }); i >= 0 {
 		name = names[i]
@@ -235,6 +224,23 @@ func (l *look) fitsLocally(c *cluster, o *opening, v *Verdict) bool {
 		c.full[key] = true
 	}
 	return false
+}
+
+// localPlaces returns what the free nodes of a demand's partition have room for,
+// with their names, and whether one was passed over because it and the demand
+// were apart for too long.
+func (l *look) localPlaces(c *cluster, d *Demand) (places []*place, names []string, passed bool) {
+	patient := l.over(waitsSince(d), localGrace)
+	for _, n := range c.local {
+		switch {
+		case !inPartition(d.Partition, n.partitions):
+		case patient && !n.idleSince.IsZero() && l.over(n.idleSince, localGrace):
+			passed = true
+		default:
+			places, names = append(places, &n.place), append(names, n.name)
+		}
+	}
+	return places, names, passed
 }
 
 // early applies the waiting time, the scheduler's own estimate and the deadline.

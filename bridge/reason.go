@@ -6,15 +6,15 @@ type Reason string
 
 // Why a demand is bursted, waits, is asked about, or never leaves.
 const (
-	// burst
+	// It bursts.
 	ReasonCheapest Reason = "cheapest-fit"       // a rental is made on the cheapest offer that fits
 	ReasonRoute    Reason = "idle-machine-fits"  // an idle rented machine serves it
 	ReasonUnderway Reason = "machines-under-way" // its rental exists already
-	// ask
+	// A person is asked.
 	ReasonOverBudget Reason = "over-budget"     // above the budget, approval may allow it
 	ReasonAskAbove   Reason = "above-ask-limit" // within budget, but policy wants a person
 	ReasonAsked      Reason = "waiting-for-answer"
-	// wait
+	// It waits.
 	ReasonWaitPolicy Reason = "wait-not-over"
 	ReasonStartsSoon Reason = "starts-sooner-locally"
 	ReasonSoon       Reason = "eligible-soon"
@@ -29,7 +29,7 @@ const (
 	ReasonLapsed     Reason = "not-answered"
 	ReasonLocalFree  Reason = "local-node-free"
 	ReasonAhead      Reason = "behind-in-queue" // capacity found so far goes to jobs ahead
-	// never
+	// It never leaves.
 	ReasonObserve        Reason = "observe-only"
 	ReasonOptOut         Reason = "opted-out"
 	ReasonNoRule         Reason = "no-rule"

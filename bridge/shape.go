@@ -38,27 +38,28 @@ func (s Shape) Key() string {
 
 // String prints a shape for people, for example "8 CPU, 64 GB, 4 x a100".
 func (s Shape) String() string {
-	out := fmt.Sprintf("%d CPU", s.CPUs)
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d CPU", s.CPUs)
 	if s.MemoryMiB > 0 {
-		out += fmt.Sprintf(", %.4g GiB", float64(s.MemoryMiB)/1024)
+		fmt.Fprintf(&out, ", %.4g GiB", float64(s.MemoryMiB)/1024)
 	}
 	if s.GPUs > 0 {
 		t := s.GPUType
 		if t == "" {
 			t = "GPU"
 		}
-		out += fmt.Sprintf(", %d x %s", s.GPUs, t)
+		fmt.Fprintf(&out, ", %d x %s", s.GPUs, t)
 	}
 	for _, k := range sortedKeys(s.GRES) {
-		out += fmt.Sprintf(", %d x %s", s.GRES[k], k)
+		fmt.Fprintf(&out, ", %d x %s", s.GRES[k], k)
 	}
 	for _, or := range s.Features {
-		out += ", " + strings.Join(or, "|")
+		out.WriteString(", " + strings.Join(or, "|"))
 	}
 	if s.Exclusive {
-		out += ", exclusive"
+		out.WriteString(", exclusive")
 	}
-	return out
+	return out.String()
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -41,7 +41,7 @@ func (t *termsTable) add(terms *Terms) int32 {
 	return n
 }
 
-func equalTerms(a, b *Terms) bool {
+func equalTerms(a, b *Terms) bool { //nolint:gocyclo // One comparison for each field.
 	return slices.Equal(a.Markets, b.Markets) && slices.Equal(a.Clouds, b.Clouds) && slices.Equal(a.Regions, b.Regions) &&
 		a.Burst == b.Burst && a.Why == b.Why && a.Rule == b.Rule && a.Class == b.Class && a.Account == b.Account &&
 		a.Wait == b.Wait && a.MaxRate == b.MaxRate && a.MaxCost == b.MaxCost && a.Most == b.Most && a.Least == b.Least &&

@@ -27,7 +27,7 @@ func ceiling(o *Offer, t *Terms) Rate {
 	if err != nil {
 		return o.Rate
 	}
-	return Rate{hour.Micro, hour.Currency}
+	return Rate(hour)
 }
 
 // billed is what a cloud charges for a machine that lives d: at least the
