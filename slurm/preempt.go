@@ -163,29 +163,38 @@ func (c *Cluster) expedite(ctx context.Context, id bridge.JobID) (bool, error) {
 		if c.shifted(j) {
 			return false, nil
 		}
-		start := "now"
-		returns, err := c.mayReturn(ctx, j.ID)
-		if err != nil {
+		if eligible, err := c.bringForward(ctx, j); err != nil || !eligible {
 			return false, err
 		}
-		if returns {
-			start = fmt.Sprintf("now+%d", int(margin.Seconds()))
-		}
-		// It may complain, for instance of an overlay without nodes, and do what
-		// was asked; what is read back decides.
-		wrote := c.write(ctx, "update", "JobId="+address(j), "StartTime="+start)
-		again, err := c.records(ctx, j.ID)
-		if err != nil {
-			return false, err
-		}
-		for k := range again {
-			switch {
-			case !again[k].pending() || !c.delayed(&again[k]):
-			case c.shifted(&again[k]):
-				return false, nil
-			default:
-				return false, wrote
-			}
+	}
+	return true, nil
+}
+
+// bringForward cuts the delay of a job that waits, and reports whether it is
+// over: one that is shifted by the margin has it yet before it.
+func (c *Cluster) bringForward(ctx context.Context, j *job) (bool, error) {
+	start := "now"
+	returns, err := c.mayReturn(ctx, j.ID)
+	if err != nil {
+		return false, err
+	}
+	if returns {
+		start = fmt.Sprintf("now+%d", int(margin.Seconds()))
+	}
+	// It may complain, for instance of an overlay without nodes, and do what
+	// was asked; what is read back decides.
+	wrote := c.write(ctx, "update", "JobId="+address(j), "StartTime="+start)
+	again, err := c.records(ctx, j.ID)
+	if err != nil {
+		return false, err
+	}
+	for k := range again {
+		switch {
+		case !again[k].pending() || !c.delayed(&again[k]):
+		case c.shifted(&again[k]):
+			return false, nil
+		default:
+			return false, wrote
 		}
 	}
 	return true, nil
