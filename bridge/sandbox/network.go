@@ -134,11 +134,11 @@ func (n *Network) bringUp(ctx context.Context) error {
 func (n *Network) openFilter(ctx context.Context) error {
 	setting, err := os.ReadFile(bridgeFilter)
 	if err != nil || strings.TrimSpace(string(setting)) != "1" {
-		return nil //nolint:nilerr // A filter that cannot be read sees no bridged frames.
+		return nil //nolint:nilerr // The setting is absent where no filter sees bridged frames.
 	}
 	rules, err := run(ctx, "", "iptables", "-w", "5", "-S", "FORWARD")
 	if err != nil || strings.TrimSpace(rules) == "-P FORWARD ACCEPT" {
-		return nil //nolint:nilerr // Rules that cannot be read drop nothing that we could open.
+		return nil //nolint:nilerr // Rules that cannot be read cannot be opened either.
 	}
 	if _, err := run(ctx, "", "iptables", n.filterRule("-I")...); err != nil {
 		return err
