@@ -33,19 +33,41 @@ func (c *Cluster) Down(ctx context.Context, nodes []string, why string) error {
 	held := slices.DeleteFunc(known(nodes, there), func(name string) bool {
 		return !hasAny(there[name].States, "ALLOCATED", "MIXED") || hasAny(there[name].States, "DOWN")
 	})
-	if len(held) > 0 {
-		jobs, err := c.listJobs(ctx, "-w", joinHosts(held))
-		if err != nil {
-			return fmt.Errorf("set nodes down: %w", err)
-		}
-		for i := range jobs {
-			err := c.Requeue(ctx, jobs[i].ID)
-			if err != nil && !errors.Is(err, bridge.ErrNotRestartable) && !errors.Is(err, bridge.ErrNoJob) {
-				return fmt.Errorf("set nodes down: %w", err)
-			}
-		}
+	if err := c.vacate(ctx, held); err != nil {
+		return fmt.Errorf("set nodes down: %w", err)
 	}
 	return c.setState(ctx, nodes, "DOWN", why, func(n node) bool { return !hasAny(n.States, "DOWN") })
+}
+
+// vacateMost is how long a job may take to leave nodes that are to be declared
+// down. On nodes that are dead already it never does.
+const vacateMost = time.Second
+
+// vacate requeues the jobs on nodes and gives them a moment to leave.
+func (c *Cluster) vacate(ctx context.Context, nodes []string) error {
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	began := time.Now()
+	for len(nodes) > 0 {
+		jobs, err := c.listJobs(ctx, "-w", joinHosts(nodes))
+		if err != nil {
+			return err
+		}
+		left := 0
+		for i := range jobs {
+			err := c.Requeue(ctx, jobs[i].ID)
+			switch {
+			case err == nil:
+				left++
+			case !errors.Is(err, bridge.ErrNotRestartable) && !errors.Is(err, bridge.ErrNoJob):
+				return err
+			}
+		}
+		if left == 0 || time.Since(began) > vacateMost {
+			return nil
+		}
+	}
+	return nil
 }
 
 // setState sets the state of those nodes that exist and need it, in one call.
