@@ -1,6 +1,7 @@
 package slurm_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,11 @@ func BenchmarkReadQueue10k(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = c.Close(b.Context()) })
+	b.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil { // b.Context has ended by then
+			b.Error(err)
+		}
+	})
 	submitMany(b, c)
 	text := slurm.New(slurm.Options{Name: "rig", BinDir: c.BinDir(sandbox.Account{})})
 	json := slurm.New(slurm.Options{Name: "rig", BinDir: c.BinDir(sandbox.Account{}), Read: slurm.JSON, Timeout: time.Minute})
