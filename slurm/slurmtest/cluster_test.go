@@ -169,8 +169,14 @@ func TestAccountingKnowsAnAdministratorWhoIsNotRoot(t *testing.T) { //nolint:tpa
 		if got := job.Fields["Account"]; got != slurmtest.Account {
 			t.Errorf("account of alice's job = %q, want %q", got, slurmtest.Account)
 		}
-		if out := must[string](t)(c.Output(ctx, sandbox.Alice, "sacct", "-n", "-P", "-o", "user", "-X")); out != "alice\n" {
-			t.Errorf("sacct printed %q, want alice's one job", out)
+		// slurmctld tells slurmdbd of jobs in its own time.
+		for out := ""; out != "alice\n"; {
+			out = must[string](t)(c.Output(ctx, sandbox.Alice, "sacct", "-n", "-P", "-o", "user", "-X"))
+			select {
+			case <-ctx.Done():
+				t.Fatalf("sacct printed %q, want alice's one job", out)
+			case <-time.After(100 * time.Millisecond):
+			}
 		}
 	})
 }
