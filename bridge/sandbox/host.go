@@ -71,8 +71,12 @@ func run(ctx context.Context, stdin string, name string, args ...string) (string
 	return out.String(), nil
 }
 
-// lastLine returns the last line of text that is not blank.
+// lastLine is what a program said last, without the line number that ip adds
+// when it works off a batch.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if n := len(lines); n > 1 && strings.HasPrefix(lines[n-1], "Command failed ") {
+		lines = lines[:n-1]
+	}
 	return strings.TrimSpace(lines[len(lines)-1])
 }

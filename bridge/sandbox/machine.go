@@ -209,11 +209,31 @@ func (m *Machine) plug(ctx context.Context, n *Network, tid int) error {
 		fmt.Sprintf("link set %s alias %s%s", m.record.Cable, aliasPrefix, m.dir),
 		fmt.Sprintf("link set %s master %s up", m.record.Cable, n.Bridge),
 	}, "\n")
-	if _, err := run(ctx, batch, "ip", "-batch", "-"); err != nil {
-		return fmt.Errorf("plug the cable in: %w", err)
+	// The kernel takes down the network of a machine that is gone in its own time,
+	// and the cable of the address's last owner with it.
+	ctx, cancel := context.WithTimeout(ctx, cableLimit)
+	defer cancel()
+	for {
+		_, err := run(ctx, batch, "ip", "-batch", "-")
+		if err == nil {
+			return nil
+		}
+		if !strings.Contains(err.Error(), "File exists") {
+			return fmt.Errorf("plug the cable in: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("plug the cable in: %w", err)
+		case <-time.After(cablePause):
+		}
 	}
-	return nil
 }
+
+// How long, and how often, a new machine asks for a cable that is still in use.
+const (
+	cableLimit = 10 * time.Second
+	cablePause = 50 * time.Millisecond
+)
 
 func (m *Machine) save() error {
 	text, err := json.MarshalIndent(m.record, "", "  ")

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,6 +165,34 @@ func TestStopFreesNameAddressAndFolder(t *testing.T) {
 	second := r.start(t, sandbox.Spec{Name: "node1"})
 	if first.Address() != second.Address() {
 		t.Errorf("address %s was not given back: the next machine got %s", first.Address(), second.Address())
+	}
+}
+
+// The cable of a machine that is gone is taken down by the kernel in its own
+// time; the next machine of its address waits for that.
+func TestACableStillInUseIsWaitedFor(t *testing.T) {
+	r := newRig(t)
+	first := r.start(t, sandbox.Spec{Name: "node1"})
+	address := first.Address()
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := address.As4()
+	cable := fmt.Sprintf("%sv%d", r.network.Bridge, (int(b[2])<<8|int(b[3]))&1023)
+	ip := func(args ...string) {
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+			t.Errorf("ip %s: %v: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	ip("link", "add", cable, "type", "veth", "peer", "name", cable+"p")
+	var pulled sync.WaitGroup
+	defer pulled.Wait()
+	pulled.Go(func() {
+		time.Sleep(300 * time.Millisecond) // As the kernel would.
+		ip("link", "delete", cable)
+	})
+	if second := r.start(t, sandbox.Spec{Name: "node2", Address: address}); !second.Alive() {
+		t.Error("the second machine is off")
 	}
 }
 
