@@ -3,6 +3,7 @@ package slurm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -250,7 +251,7 @@ func lostGang(t *testing.T, s *site, cut bool) {
 	t.Logf("machines gone to eligible: %.2f s", time.Since(began).Seconds())
 	eventually(ctx, t, "the nodes to be dismissed", func() (bool, string) {
 		err := c.Dismiss(ctx, r, nodesOf(r))
-		return err == nil, "busy"
+		return err == nil, fmt.Sprint(err)
 	})
 	s.must(t, sandbox.Account{}, "scancel", string(block))
 	s.wait(t, gang, "RUNNING")

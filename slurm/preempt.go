@@ -23,9 +23,14 @@ func (c *Cluster) Drain(ctx context.Context, nodes []string, why string) error {
 // Down tells Slurm that nodes are gone. Jobs on them that may be requeued are
 // requeued first: when Slurm does that by itself while a node still answers,
 // the end of the old script can end the job for good, and 22.05 then loses
-// count of the GPUs that the job is given next. The other jobs end at once.
-// Nodes that are down or deleted already are fine.
+// count of the GPUs that the job is given next. The other jobs end at once. The
+// nodes are drained too, so that one that still answers does not return to
+// service and take its jobs again. Those that are down or deleted already are
+// fine.
 func (c *Cluster) Down(ctx context.Context, nodes []string, why string) error {
+	if err := c.Drain(ctx, nodes, why); err != nil {
+		return fmt.Errorf("set nodes down: %w", err)
+	}
 	there, err := c.showNodes(ctx, nodes)
 	if err != nil {
 		return fmt.Errorf("set nodes down: %w", err)

@@ -66,7 +66,8 @@ const editTries = 3
 // that differs.
 func (c *Cluster) editPartitions(ctx context.Context, ids []bridge.JobID, edit func([]string) []string) error {
 	var wrote error
-	for try := 0; ; try++ {
+	var later putOff
+	for try := 0; ; {
 		jobs, err := c.records(ctx, ids...)
 		if err != nil {
 			return err
@@ -82,7 +83,9 @@ func (c *Cluster) editPartitions(ctx context.Context, ids []bridge.JobID, edit f
 		case try == editTries:
 			return wrote
 		}
-		wrote = c.throughDoors(ctx, overlays, changes)
+		if wrote = c.throughDoors(ctx, overlays, changes); !later.again(ctx, wrote) {
+			try++
+		}
 	}
 }
 

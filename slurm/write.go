@@ -20,21 +20,33 @@ const (
 	putOffMost = 5 * time.Second
 )
 
+// putOff is the patience with a slurmctld that says "later": 24.11 does so at
+// random.
+type putOff struct{ pause, waited time.Duration }
+
+// again reports whether an error means "later", after a pause; false when it
+// does not, or when it did for long enough.
+func (p *putOff) again(ctx context.Context, err error) bool {
+	if !says(err, "temporarily unavailable", "try again") || p.waited >= putOffMost {
+		return false
+	}
+	p.pause = min(max(2*p.pause, firstPause), lastPause)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(p.pause):
+		p.waited += p.pause
+		return true
+	}
+}
+
 // write runs a scontrol command that changes something. It repeats one that
 // slurmctld puts off, and explains a lack of rights.
 func (c *Cluster) write(ctx context.Context, args ...string) error {
 	args = append([]string{"scontrol"}, args...)
-	waited := time.Duration(0)
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		_, err := c.run(ctx, args...)
-		if !says(err, "temporarily unavailable", "try again") || waited >= putOffMost {
+	for later := (putOff{}); ; {
+		if _, err := c.run(ctx, args...); !later.again(ctx, err) {
 			return explained(err)
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause):
-			waited += pause
 		}
 	}
 }
