@@ -65,23 +65,31 @@ func (p *play) fromJobs(ctx context.Context, s *Summary) error {
 	return nil
 }
 
-// admitToRun is, for each start of a job on a rental that was just let in, the
-// time from there to the first line of its script.
+// admitToRun is, for each start of a job on rented machines, the time from their
+// admission to the first line of its script. Independent machines are let in as
+// each one joins, so a later one counts from there.
 func (p *play) admitToRun(j *job, r *record) []time.Duration {
 	var out []time.Duration
 	for _, started := range p.feed.of(bridge.NewsStarted) {
-		if string(started.Job) != j.ID {
+		i := slices.IndexFunc(r.Starts, func(s start) bool { return s.At.After(started.At.Add(-startSeen)) })
+		if string(started.Job) != j.ID || i < 0 {
 			continue
 		}
-		for _, n := range p.feed.of(bridge.NewsAdmitted) {
-			i := slices.IndexFunc(r.Starts, func(s start) bool { return s.At.After(n.At) })
-			if n.Rental == started.Rental && i >= 0 && r.Starts[i].At.Before(started.At.Add(time.Second)) {
-				out = append(out, r.Starts[i].At.Sub(n.At))
+		var from time.Time
+		for _, n := range p.feed.all() {
+			if n.Rental == started.Rental && (n.Kind == bridge.NewsAdmitted || n.Kind == bridge.NewsJoined && n.Node == started.Node) && n.At.After(from) {
+				from = n.At
 			}
+		}
+		if at := r.Starts[i].At; at.After(from) {
+			out = append(out, at.Sub(from))
 		}
 	}
 	return out
 }
+
+// startSeen is how long before the news of it a job may have started.
+const startSeen = 5 * time.Second
 
 // submitToCreate is, for each job that left, the time from the moment policy
 // allowed it to the create call made for it: from sbatch plus the wait that
