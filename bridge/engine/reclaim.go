@@ -210,12 +210,15 @@ func (e *Engine) handBack(ctx context.Context, c *cycle, r *bridge.Rental, notic
 	return e.save(ctx, c, r, n)
 }
 
-// breakGang drains a gang that cannot be whole any more: its jobs start again
-// elsewhere, the survivors go back.
+// breakGang drains a gang that cannot be whole any more, or a rental of which
+// nothing is left: its jobs start again elsewhere, the survivors go back.
 func (e *Engine) breakGang(ctx context.Context, c *cycle, r *bridge.Rental, why bridge.Reason) error {
 	switch r.State {
 	case bridge.StateAdmitted:
-		if err := move(r, bridge.EventDrain, bridge.ReasonGangBroken, c.now); err != nil {
+		if r.Gang > 1 {
+			why = bridge.ReasonGangBroken
+		}
+		if err := move(r, bridge.EventDrain, why, c.now); err != nil {
 			return err
 		}
 		return e.save(ctx, c, r, c.tell(bridge.NewsDraining, r))
@@ -280,7 +283,11 @@ func (e *Engine) breakIfShort(ctx context.Context, c *cycle, r *bridge.Rental) e
 	}
 	lost := nodesOf(r, bridge.MachineGone, bridge.MachineReleasing)
 	if r.Gang > 1 && len(lost) > 0 || len(lost) == len(r.Machines) {
-		return e.breakGang(ctx, c, r, bridge.ReasonDied)
+		why := bridge.ReasonDied
+		if slices.ContainsFunc(r.Machines, func(m bridge.Machine) bool { return !m.NoticeAt.IsZero() }) {
+			why = bridge.ReasonReclaimed
+		}
+		return e.breakGang(ctx, c, r, why)
 	}
 	return nil
 }
