@@ -49,9 +49,9 @@ lint: ## golangci-lint at its pinned version, go vet and gofmt
 	@$(GO) run -modfile=go.lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint run ./...
 
 .PHONY: bench
-bench: ## every figure of the project in one table
+bench: ## every figure of the project in one table (BENCH=Decide for some, COUNT=6 for more runs)
 	@deploy/setup/packages.sh test
-	@$(GO) test -run '^$$' -bench . -benchmem -count $(or $(COUNT),3) -timeout 40m ./... | tee bench.txt | grep -v '^\(ok\|PASS\|?\)' && $(TOOL) benchstat bench.txt
+	@$(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -count $(or $(COUNT),3) -timeout 40m ./... | tee bench.txt | grep -v '^\(ok\|PASS\|?\)' && $(TOOL) benchstat bench.txt
 
 .PHONY: soak
 soak: ## long runs: more seeds, 50 kills, Slurm 26.05
