@@ -1,10 +1,21 @@
 package bridge
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // JobID is the scheduler's own id of a job: "123", or "123_7" for one task of
 // an array. Writes always use the id as the scheduler prints it.
 type JobID string
+
+// Base is a job itself, or the array that a task belongs to.
+func (j JobID) Base() JobID {
+	if i := strings.IndexByte(string(j), '_'); i > 0 {
+		return j[:i]
+	}
+	return j
+}
 
 // Standing is what a pending reason means for us, whatever scheduler said it.
 type Standing string

@@ -171,7 +171,7 @@ func (l *look) answered(c *cluster, d *Demand, v *Verdict) bool {
 		return false
 	}
 	var last *Answer
-	for _, id := range []JobID{d.Job, baseOf(d.Job)} {
+	for _, id := range []JobID{d.Job, d.Job.Base()} {
 		for _, a := range l.answers[id] {
 			if a.Cluster != "" && a.Cluster != c.q.Cluster {
 				continue
@@ -297,7 +297,7 @@ func (l *look) blocked(y *payer, v *Verdict) bool {
 
 // marketRuleOf says how a demand's own history narrows its markets.
 func marketRuleOf(d *Demand, t *Terms, reclaims map[JobID]int) marketRule {
-	if t.Reclaims > 0 && len(reclaims) > 0 && max(reclaims[d.Job], reclaims[baseOf(d.Job)]) >= t.Reclaims {
+	if t.Reclaims > 0 && len(reclaims) > 0 && max(reclaims[d.Job], reclaims[d.Job.Base()]) >= t.Reclaims {
 		return onDemandOnly
 	}
 	if !d.Restartable {

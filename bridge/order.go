@@ -20,7 +20,7 @@ func compareDemands(a, b *Demand) int {
 
 // compareJobs orders ids as numbers where they are numbers: 99 before 100.
 func compareJobs(a, b JobID) int {
-	x, y := baseOf(a), baseOf(b)
+	x, y := a.Base(), b.Base()
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(string(x), string(y)),
 		cmp.Compare(len(a), len(b)), strings.Compare(string(a), string(b)))
 }

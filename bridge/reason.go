@@ -67,5 +67,4 @@ const (
 	ReasonDied         Reason = "machine-died"
 	ReasonOrphan       Reason = "orphan"
 	ReasonGangBroken   Reason = "gang-broken"
-	ReasonJobsDone     Reason = "jobs-done"
 )

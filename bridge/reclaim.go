@@ -147,7 +147,7 @@ func pendingJobs(s *Snapshot) map[string]map[JobID]bool {
 	wanted := map[JobID]bool{}
 	for i := range s.Rentals {
 		for _, j := range s.Rentals[i].Jobs {
-			wanted[baseOf(j)] = true
+			wanted[j.Base()] = true
 		}
 	}
 	for i := range s.Queues {
@@ -161,7 +161,7 @@ func pendingJobs(s *Snapshot) map[string]map[JobID]bool {
 			continue
 		}
 		for k := range q.Demands {
-			if base := baseOf(q.Demands[k].Job); wanted[base] {
+			if base := q.Demands[k].Job.Base(); wanted[base] {
 				jobs[base] = true
 			}
 		}
@@ -173,5 +173,5 @@ func pendingJobs(s *Snapshot) map[string]map[JobID]bool {
 // cluster is not seen well.
 func allGone(r *Rental, pending map[string]map[JobID]bool) bool {
 	jobs, seen := pending[r.Cluster]
-	return seen && !slices.ContainsFunc(r.Jobs, func(j JobID) bool { return jobs[baseOf(j)] })
+	return seen && !slices.ContainsFunc(r.Jobs, func(j JobID) bool { return jobs[j.Base()] })
 }

@@ -81,14 +81,6 @@ func machinesOf(r *Rental) int {
 	return len(r.Live())
 }
 
-// baseOf is the job an id belongs to: the array of a task.
-func baseOf(j JobID) JobID {
-	if i := strings.IndexByte(string(j), '_'); i > 0 {
-		return j[:i]
-	}
-	return j
-}
-
 // localNodes are the cluster's own nodes on which something is free.
 func localNodes(q *Queue, rented map[string]bool) []*localNode {
 	var out []*localNode

@@ -52,7 +52,7 @@ func (l *look) occupy(c *cluster, entries []entry) {
 // roomsFor returns the rentals made for a demand, and those it was let into.
 func (c *cluster) roomsFor(d *Demand) []*room {
 	rooms := c.listed[d.Job]
-	base := baseOf(d.Job)
+	base := d.Job.Base()
 	if base == d.Job && len(d.Overlays) == 0 {
 		return rooms
 	}

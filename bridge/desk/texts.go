@@ -178,5 +178,4 @@ var english = map[bridge.Reason]wording{
 	bridge.ReasonDied:         {"machine died", "The machine ended by itself.", ""},
 	bridge.ReasonOrphan:       {"orphan", "The machine belonged to no rental.", ""},
 	bridge.ReasonGangBroken:   {"gang broken", "Too few of the gang's machines were left.", ""},
-	bridge.ReasonJobsDone:     {"jobs done", "Its jobs are done.", ""},
 }

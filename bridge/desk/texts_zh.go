@@ -172,5 +172,4 @@ var chinese = map[bridge.Reason]wording{
 	bridge.ReasonDied:         {"机器故障", "机器自行终止。", ""},
 	bridge.ReasonOrphan:       {"孤儿机器", "机器不属于任何租用。", ""},
 	bridge.ReasonGangBroken:   {"成组不全", "同组剩余机器不足。", ""},
-	bridge.ReasonJobsDone:     {"作业完成", "其作业已完成。", ""},
 }

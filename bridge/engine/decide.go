@@ -65,7 +65,7 @@ func (e *Engine) doomed(c *cycle, q *sight) []bridge.Demand {
 
 // demandOf is a running job as it was, or would be, queued.
 func (e *Engine) demandOf(r *bridge.Rental, run *bridge.Run) bridge.Demand {
-	d, ok := e.memory.demands[jobKey(r.Cluster, baseOf(run.Job))]
+	d, ok := e.memory.demands[jobKey(r.Cluster, run.Job.Base())]
 	if !ok {
 		d = bridge.Demand{
 			Cluster: r.Cluster, User: run.User, Account: run.Account, Partition: r.Origin, Comment: run.Comment,
@@ -83,7 +83,7 @@ func (e *Engine) queued(c *cycle) {
 	jobs := map[string][]bridge.JobID{}
 	for _, r := range c.live {
 		for _, j := range slices.Concat(r.Jobs, r.Running) {
-			wanted[jobKey(r.Cluster, baseOf(j))] = true
+			wanted[jobKey(r.Cluster, j.Base())] = true
 			jobs[r.Cluster] = append(jobs[r.Cluster], j)
 		}
 	}
@@ -93,7 +93,7 @@ func (e *Engine) queued(c *cycle) {
 		q.look(js)
 		for _, j := range js {
 			for _, d := range q.waiting(j) {
-				e.memory.demands[jobKey(cluster, baseOf(j))] = *d
+				e.memory.demands[jobKey(cluster, j.Base())] = *d
 			}
 		}
 	}

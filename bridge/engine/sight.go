@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -49,7 +48,7 @@ func (s *sight) on(nodes ...string) []bridge.Run {
 func (s *sight) look(jobs []bridge.JobID) {
 	fresh := map[bridge.JobID]bool{}
 	for _, j := range jobs {
-		b := baseOf(j)
+		b := j.Base()
 		if _, done := s.waits[b]; !done {
 			fresh[b], s.waits[b] = true, nil
 		}
@@ -58,7 +57,7 @@ func (s *sight) look(jobs []bridge.JobID) {
 		return
 	}
 	for i := range s.Demands {
-		if b := baseOf(s.Demands[i].Job); fresh[b] {
+		if b := s.Demands[i].Job.Base(); fresh[b] {
 			s.waits[b] = append(s.waits[b], &s.Demands[i])
 		}
 	}
@@ -67,19 +66,11 @@ func (s *sight) look(jobs []bridge.JobID) {
 // waiting returns the waiting records of a job, or of the array it is a task of.
 func (s *sight) waiting(job bridge.JobID) []*bridge.Demand {
 	s.look([]bridge.JobID{job})
-	return s.waits[baseOf(job)]
-}
-
-// baseOf is a job, or the array that a task belongs to.
-func baseOf(j bridge.JobID) bridge.JobID {
-	if i := strings.IndexByte(string(j), '_'); i > 0 {
-		return j[:i]
-	}
-	return j
+	return s.waits[job.Base()]
 }
 
 // promised reports whether a rental was made for, or routed to, a job or the
 // array it is a task of.
 func promised(r *bridge.Rental, job bridge.JobID) bool {
-	return slices.ContainsFunc(r.Jobs, func(j bridge.JobID) bool { return baseOf(j) == baseOf(job) })
+	return slices.ContainsFunc(r.Jobs, func(j bridge.JobID) bool { return j.Base() == job.Base() })
 }
