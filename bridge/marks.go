@@ -7,6 +7,7 @@ type Marks struct {
 	Pools    []PoolHealth             `json:"pools"`
 	Answers  []Answer                 `json:"answers"`
 	Reclaims map[string]map[JobID]int `json:"reclaims"`
+	Hazards  []Hazard                 `json:"hazards,omitempty"`
 	// Frozen is set by a person, Protected by the breaker with its cause.
 	Frozen    bool   `json:"frozen"`
 	Protected string `json:"protected"`

@@ -56,4 +56,13 @@ type Terms struct {
 	SignalTo     string        `json:"signal_to,omitempty"` // batch or steps
 	SignalWindow time.Duration `json:"signal_window"`       // for the checkpoint, at most the notice
 	Comment      bool          `json:"comment"`             // explain in the job's admin comment
+
+	// Checkpoint says where jobs keep their checkpoints; nil: nobody knows, and
+	// freshness is not asked for.
+	Checkpoint *CheckpointRule `json:"checkpoint,omitempty"`
+	// Progress chooses the market of a job with a deadline by how far it is:
+	// spot while it is ahead, on demand when it falls behind.
+	Progress bool `json:"progress,omitempty"`
+	// Work is how long a job with a deadline computes in all; zero: its time limit.
+	Work time.Duration `json:"work,omitempty"`
 }

@@ -40,6 +40,11 @@ type Snapshot struct {
 	Answers []Answer     `json:"answers"`
 	// Reclaims counts, per cluster and job, the spot machines taken from it.
 	Reclaims map[string]map[JobID]int `json:"reclaims"`
+	// Checkpoints are the newest complete ones, per cluster and job; of a job
+	// that is not in here nothing is known.
+	Checkpoints map[string]map[JobID]Checkpoint `json:"checkpoints,omitempty"`
+	// Hazards are the reclaims seen of each spot pool.
+	Hazards []Hazard `json:"hazards,omitempty"`
 
 	MaxQueueAge time.Duration `json:"max_queue_age"` // an older queue is stale
 	Frozen      bool          `json:"frozen"`        // no new money, by a person

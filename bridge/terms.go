@@ -47,5 +47,10 @@ func equalTerms(a, b *Terms) bool { //nolint:gocyclo // One comparison for each 
 		a.Wait == b.Wait && a.MaxRate == b.MaxRate && a.MaxCost == b.MaxCost && a.Most == b.Most && a.Least == b.Least &&
 		a.Idle == b.Idle && a.Life == b.Life && a.Reclaims == b.Reclaims && a.AskAbove == b.AskAbove && a.Ask == b.Ask &&
 		a.AskFor == b.AskFor && a.Share == b.Share && a.Signal == b.Signal && a.SignalTo == b.SignalTo &&
-		a.SignalWindow == b.SignalWindow && a.Comment == b.Comment
+		a.SignalWindow == b.SignalWindow && a.Comment == b.Comment &&
+		equalRules(a.Checkpoint, b.Checkpoint) && a.Progress == b.Progress && a.Work == b.Work
+}
+
+func equalRules(a, b *CheckpointRule) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
