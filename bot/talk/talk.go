@@ -36,7 +36,8 @@ type Interaction struct {
 	Text       string    `json:"text,omitempty"`    // as typed
 	Action     string    `json:"action,omitempty"`  // action_id, or the event's type
 	Value      string    `json:"value,omitempty"`
-	Message    Ref       `json:"message"` // that carried the button
+	Message    Ref       `json:"message"`        // that carried the button
+	Card       string    `json:"card,omitempty"` // key of that message, where it has one
 	Ephemeral  bool      `json:"ephemeral,omitempty"`
 	Callback   string    `json:"callback,omitempty"` // of a form
 	Private    string    `json:"private,omitempty"`  // metadata of a form
@@ -111,6 +112,9 @@ type Effect struct {
 	Errors  map[string]string       `json:"errors,omitempty"`
 	// Replace edits the ephemeral message whose button was pressed.
 	Replace bool `json:"replace,omitempty"`
+	// Once, where given, lets the first effect of this name out and no other:
+	// reminders and alerts are made anew at every look.
+	Once string `json:"once,omitempty"`
 }
 
 // Choice is one line of autocomplete.
