@@ -32,6 +32,10 @@ type Decision struct {
 	Who     string    `json:"who"` // Unix account; never the requester
 	Text    string    `json:"text,omitempty"`
 	At      time.Time `json:"at"`
+	// Needs is how many persons have to say yes; zero is one. Digest is what the
+	// answer is bound to; empty: the question of that version.
+	Needs  int    `json:"needs,omitempty"`
+	Digest string `json:"digest,omitempty"`
 }
 
 // NewsKind names what happened, for audit, story and bot.
@@ -44,6 +48,13 @@ const (
 	NewsDenied    NewsKind = "denied"
 	NewsLapsed    NewsKind = "lapsed"
 	NewsWithdrawn NewsKind = "withdrawn"
+	// NewsAgreed is one yes of several, NewsChanged a question with a new price,
+	// NewsRebuffed an answer of somebody who may not give it.
+	NewsAgreed    NewsKind = "agreed"
+	NewsChanged   NewsKind = "changed"
+	NewsReminded  NewsKind = "reminded"
+	NewsEscalated NewsKind = "escalated"
+	NewsRebuffed  NewsKind = "rebuffed"
 	NewsReserved  NewsKind = "reserved" // hold and intent are durable
 	NewsCreating  NewsKind = "creating" // the create call is about to be sent
 	NewsCreated   NewsKind = "created"
@@ -90,4 +101,6 @@ type News struct {
 	// Took is the figure of a step: notice to drained, steps dead to eligible,
 	// admission to running. Zero where there is none.
 	Took time.Duration `json:"took,omitempty"`
+	// Digest is what a decision was bound to.
+	Digest string `json:"digest,omitempty"`
 }

@@ -8,6 +8,7 @@ var (
 	ErrNotRestartable = errors.New("the job may not be requeued")
 	ErrNoJob          = errors.New("no such job")
 	ErrOverBudget     = errors.New("over budget")
+	ErrLapsed         = errors.New("the question has lapsed")
 	ErrVersion        = errors.New("changed by somebody else meanwhile")
 	ErrEpoch          = errors.New("another bridge has taken over this store")
 )

@@ -72,6 +72,14 @@ type Rental struct {
 	Running []JobID `json:"running,omitempty"`
 
 	ApprovedBy string `json:"approved_by,omitempty"`
+	// Revision numbers the questions about it: a changed price, size or place is
+	// another one. Digest binds answers to it, and Yeses are those given so far.
+	Revision int64  `json:"revision,omitempty"`
+	Digest   string `json:"digest,omitempty"`
+	Yeses    []Yes  `json:"yeses,omitempty"`
+	// Reminded and Escalated are when approvers were asked once more.
+	Reminded  time.Time `json:"reminded,omitzero"`
+	Escalated time.Time `json:"escalated,omitzero"`
 	// Key is the asker's own name for a request made by hand, so that asking
 	// twice rents once; empty for rentals made for jobs.
 	Key string `json:"key,omitempty"`

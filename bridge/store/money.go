@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/ledger"
@@ -40,15 +41,20 @@ func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.B
 // checked again: what a soft one lacks is written as an overage in the
 // decider's name together with the hold, a hard one without room gives
 // *OverBudget. bridge.ErrVersion when the question that was answered is not the
-// one that is open now.
+// one that is open now, bridge.ErrLapsed when its time is over. A yes that is not
+// the last of those needed is stored, and holds nothing.
 func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
 	return s.change(ctx, "approve", r, news, func(w *writing, next *bridge.Rental) error {
 		was, err := w.rental(ctx, next)
 		if err != nil {
 			return err
 		}
-		if err := approvable(&d, was, next); err != nil {
+		if err := w.approvable(&d, was, next); err != nil {
 			return err
+		}
+		next.Yeses = append(slices.Clone(was.Yeses), bridge.Yes{Who: d.Who, At: w.now})
+		if next.State == bridge.StateWaiting {
+			return w.update(ctx, was, next, news)
 		}
 		next.ApprovedBy = d.Who
 		short, err := w.short(ctx, next.Account, next.Hold, budgets)
@@ -74,16 +80,24 @@ func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental,
 
 // approvable refuses a decision that is not another person's yes to the very
 // question that is open.
-func approvable(d *bridge.Decision, was, next *bridge.Rental) error {
+func (w *writing) approvable(d *bridge.Decision, was, next *bridge.Rental) error {
+	to := bridge.StateLaunching
+	if len(was.Yeses)+1 < d.Needs {
+		to = bridge.StateWaiting // one yes of several
+	}
 	switch {
 	case d.Rental != next.ID || d.Version != was.Version:
 		return fmt.Errorf("the answer is to version %d of %s: %w", d.Version, d.Rental, bridge.ErrVersion)
-	case !d.Yes || was.State != bridge.StateWaiting || next.State != bridge.StateLaunching:
-		return fmt.Errorf("from %s to %s, yes: %t: %w", was.State, next.State, d.Yes, ErrState)
-	case d.Who == "" || d.Who == was.Requester:
+	case d.Digest != "" && d.Digest != was.Digest:
+		return fmt.Errorf("the answer is to another question about %s: %w", d.Rental, bridge.ErrVersion)
+	case !d.Yes || was.State != bridge.StateWaiting || next.State != to:
+		return fmt.Errorf("from %s to %s, yes: %t, of %d needed: %w", was.State, next.State, d.Yes, d.Needs, ErrState)
+	case !was.AskUntil.IsZero() && !w.now.Before(was.AskUntil):
+		return fmt.Errorf("open until %s: %w", was.AskUntil.UTC(), bridge.ErrLapsed)
+	case d.Who == "" || d.Who == was.Requester || was.Agreed(d.Who):
 		return fmt.Errorf("%q: %w", d.Who, ErrOwn)
-	case was.Hold != next.Hold || was.MaxRate != next.MaxRate || was.Cost != next.Cost || was.Account != next.Account:
-		return fmt.Errorf("account, hold, ceiling or cost of the question changed: %w", ErrMoney)
+	case was.Cost != next.Cost || bridge.DigestOf(was) != bridge.DigestOf(next) || was.Digest != "" && was.Digest != bridge.DigestOf(next):
+		return fmt.Errorf("who, what, where, hold, ceiling, time or account of the question changed: %w", ErrMoney)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -44,12 +46,14 @@ func (s *Store) Propose(ctx context.Context, r bridge.Rental, news ...bridge.New
 		if next.State != bridge.StateWaiting || !next.Cost.IsZero() {
 			return fmt.Errorf("new, %s: %w", next.State, ErrState)
 		}
+		next.Revision, next.Digest, next.Yeses = 1, bridge.DigestOf(next), nil
 		return w.insert(ctx, next)
 	})
 }
 
 // Save stores the next version of a rental whose hold and cost do not change.
-// A rental that is as it was, without news, is not written again.
+// A rental that is as it was, without news, is not written again. A waiting one
+// with another price, size or place is a new question, to which nobody said yes.
 func (s *Store) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
 	return s.change(ctx, "save", r, news, func(w *writing, next *bridge.Rental) error {
 		was, err := w.rental(ctx, next)
@@ -62,8 +66,21 @@ func (s *Store) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) 
 		if was.State.Held() != next.State.Held() || was.Hold != next.Hold && was.State.Held() || was.Cost != next.Cost || was.Key != next.Key {
 			return fmt.Errorf("%s to %s, hold %s to %s, cost %s to %s: %w", was.State, next.State, was.Hold, next.Hold, was.Cost, next.Cost, ErrMoney)
 		}
+		ask(was, next)
 		return w.update(ctx, was, next, news)
 	})
+}
+
+// ask keeps what the answers to a question are bound to in step with it.
+func ask(was, next *bridge.Rental) {
+	next.Revision, next.Digest, next.Yeses = was.Revision, was.Digest, slices.Clone(was.Yeses)
+	if next.State != bridge.StateWaiting {
+		return
+	}
+	if d := bridge.DigestOf(next); d != was.Digest {
+		next.Revision, next.Digest, next.Yeses = was.Revision+1, d, nil
+		next.Reminded, next.Escalated = time.Time{}, time.Time{}
+	}
 }
 
 // change runs one transaction that ends with a new version of a rental and
