@@ -66,7 +66,8 @@ const (
 	NewsStarted   NewsKind = "started"  // a job runs on rented machines
 	NewsFinished  NewsKind = "finished" // a job left them
 	NewsNotice    NewsKind = "notice"
-	NewsDrained   NewsKind = "drained" // and signalled
+	NewsCalledOff NewsKind = "notice-called-off" // the cloud keeps the machine running after all
+	NewsDrained   NewsKind = "drained"           // and signalled
 	NewsRequeued  NewsKind = "requeued"
 	NewsEligible  NewsKind = "eligible" // a requeued job may start again
 	NewsReclaimed NewsKind = "reclaimed"

@@ -7,6 +7,7 @@ var (
 	ErrBusy           = errors.New("a job holds the node")
 	ErrNotRestartable = errors.New("the job may not be requeued")
 	ErrNoJob          = errors.New("no such job")
+	ErrNoMachine      = errors.New("no such machine is rented")
 	ErrOverBudget     = errors.New("over budget")
 	ErrLapsed         = errors.New("the question has lapsed")
 	ErrVersion        = errors.New("changed by somebody else meanwhile")

@@ -15,20 +15,21 @@ const (
 	ReasonAskAbove   Reason = "above-ask-limit" // within budget, but policy wants a person
 	ReasonAsked      Reason = "waiting-for-answer"
 	// It waits.
-	ReasonWaitPolicy Reason = "wait-not-over"
-	ReasonStartsSoon Reason = "starts-sooner-locally"
-	ReasonSoon       Reason = "eligible-soon"
-	ReasonStale      Reason = "stale-view"
-	ReasonFrozen     Reason = "frozen"
-	ReasonProtected  Reason = "protected-mode"
-	ReasonPoolsDown  Reason = "pools-sold-out"
-	ReasonNoPrice    Reason = "no-fresh-price"
-	ReasonMost       Reason = "machine-limit"
-	ReasonNoBudget   Reason = "budget-spent" // over a hard budget that no approval may exceed
-	ReasonDenied     Reason = "denied"
-	ReasonLapsed     Reason = "not-answered"
-	ReasonLocalFree  Reason = "local-node-free"
-	ReasonAhead      Reason = "behind-in-queue" // capacity found so far goes to jobs ahead
+	ReasonWaitPolicy  Reason = "wait-not-over"
+	ReasonStartsSoon  Reason = "starts-sooner-locally"
+	ReasonSoon        Reason = "eligible-soon"
+	ReasonStale       Reason = "stale-view"
+	ReasonFrozen      Reason = "frozen"
+	ReasonProtected   Reason = "protected-mode"
+	ReasonPoolsDown   Reason = "pools-sold-out"
+	ReasonNoPrice     Reason = "no-fresh-price"
+	ReasonMost        Reason = "machine-limit"
+	ReasonNoBudget    Reason = "budget-spent" // over a hard budget that no approval may exceed
+	ReasonDenied      Reason = "denied"
+	ReasonLapsed      Reason = "not-answered"
+	ReasonLocalFree   Reason = "local-node-free"
+	ReasonAhead       Reason = "behind-in-queue"        // capacity found so far goes to jobs ahead
+	ReasonAheadOfPace Reason = "ahead-of-deadline-pace" // its deadline leaves time to wait for spot
 	// It never leaves.
 	ReasonObserve        Reason = "observe-only"
 	ReasonOptOut         Reason = "opted-out"
@@ -47,6 +48,8 @@ const (
 	ReasonDeadline       Reason = "deadline-too-near"
 	ReasonNoAccount      Reason = "no-account"      // policy maps it to no account that could pay
 	ReasonNotRestartable Reason = "not-restartable" // spot is all that is allowed, and it may not be requeued
+	ReasonNoCheckpoint   Reason = "no-checkpoint"   // spot is all that is allowed, and it has no checkpoint to go on from
+	ReasonOldCheckpoint  Reason = "checkpoint-too-old"
 )
 
 // Why a rental or a machine takes a step.
@@ -57,6 +60,7 @@ const (
 	ReasonLaunchLate   Reason = "launch-time-limit"
 	ReasonJoinLate     Reason = "join-time-limit"
 	ReasonWrongShape   Reason = "registered-with-less"
+	ReasonUnfit        Reason = "failed-its-checks" // its own agent says so, before any job was let onto it
 	ReasonAdmitted     Reason = "gang-complete"
 	ReasonIdle         Reason = "idle"
 	ReasonExpired      Reason = "expired"

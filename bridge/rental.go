@@ -70,6 +70,9 @@ type Rental struct {
 	// Running are the jobs last seen on its machines, so that each start and
 	// each end is told once, over restarts too.
 	Running []JobID `json:"running,omitempty"`
+	// Alerted are the jobs that were signalled for a notice and are not off its
+	// machines yet: each is signalled once, over restarts too.
+	Alerted []JobID `json:"alerted,omitempty"`
 
 	ApprovedBy string `json:"approved_by,omitempty"`
 	// Revision numbers the questions about it: a changed price, size or place is
@@ -113,6 +116,13 @@ type Machine struct {
 	Stopped   time.Time    `json:"stopped"` // last second charged
 	NoticeAt  time.Time    `json:"notice_at"`
 	ReclaimAt time.Time    `json:"reclaim_at"`
+	// NoticeFrom is the provider's own name of the event, when the machine's
+	// agent was the one to say it; what its agent said it may take back. Empty: a
+	// list of the cloud said it.
+	NoticeFrom string `json:"notice_from,omitempty"`
+	// Drained is when the scheduler was told to place nothing on it any more
+	// because of a notice; zero: not, or taken back.
+	Drained time.Time `json:"drained"`
 	// Absent counts complete lists in a row, at least two minutes apart, that lack it.
 	Absent   int       `json:"absent,omitempty"`
 	AbsentAt time.Time `json:"absent_at"`

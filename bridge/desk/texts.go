@@ -173,6 +173,7 @@ var english = map[bridge.Reason]wording{
 	bridge.ReasonExpired:      {"time over", "The paid time is over.", ""},
 	bridge.ReasonAskedRelease: {"asked for", "A person asked for it.", ""},
 	bridge.ReasonDemandGone:   {"job gone", "The job it was for no longer waits.", ""},
+	bridge.ReasonUnfit:        {"failed its checks", "A machine failed the checks before its first job and is given back.", ""},
 	bridge.ReasonNotice:       {"notice", "The cloud announced that it takes the machine back.", ""},
 	bridge.ReasonReclaimed:    {"taken back", "The cloud took the machine back.", ""},
 	bridge.ReasonDied:         {"machine died", "The machine ended by itself.", ""},

@@ -167,6 +167,7 @@ var chinese = map[bridge.Reason]wording{
 	bridge.ReasonExpired:      {"时间到", "已付的时间结束。", ""},
 	bridge.ReasonAskedRelease: {"应要求", "有人提出要求。", ""},
 	bridge.ReasonDemandGone:   {"作业已不在", "对应的作业已不再等待。", ""},
+	bridge.ReasonUnfit:        {"未通过检查", "机器在接收作业前未通过检查，已退还。", ""},
 	bridge.ReasonNotice:       {"收回通知", "云通知将收回机器。", ""},
 	bridge.ReasonReclaimed:    {"已收回", "云收回了机器。", ""},
 	bridge.ReasonDied:         {"机器故障", "机器自行终止。", ""},

@@ -13,6 +13,7 @@ func clone(r *bridge.Rental) bridge.Rental {
 	c := *r
 	c.Jobs = slices.Clone(r.Jobs)
 	c.Running = slices.Clone(r.Running)
+	c.Alerted = slices.Clone(r.Alerted)
 	c.Yeses = slices.Clone(r.Yeses)
 	c.Features = slices.Clone(r.Features)
 	c.Machines = slices.Clone(r.Machines)
