@@ -52,5 +52,6 @@ func equalTerms(a, b *Terms) bool { //nolint:gocyclo // One comparison for each 
 }
 
 func equalRules(a, b *CheckpointRule) bool {
-	return a == b || a != nil && b != nil && *a == *b
+	return a == b || a != nil && b != nil && a.Name == b.Name && a.Framework == b.Framework && a.Path == b.Path &&
+		slices.Equal(a.Roots, b.Roots) && a.Atomic == b.Atomic && a.MaxAge == b.MaxAge && a.Required == b.Required
 }
