@@ -167,6 +167,9 @@ func (l *look) repeat(b *batch, o *opening, v *Verdict) {
 	w := b.stuck
 	v.Kind, v.Why, v.Until, v.Pool = w.Kind, w.Why, w.Until, w.Pool
 	v.Cost, v.Left, v.Limit, v.Detail = w.Cost, w.Left, w.Limit, w.Detail
+	if v.Why == ReasonAheadOfPace {
+		v.Until = l.behindFrom(o.entry)
+	}
 	if w.Limit == "" {
 		return
 	}

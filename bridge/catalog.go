@@ -31,6 +31,7 @@ type offerState struct {
 	down  time.Time // zero: not down
 	stock int       // left after the orders of this plan; negative: unknown
 	taken bool      // by this plan
+	loss  int64     // per mille of what a spot machine computes is lost to reclaims
 }
 
 // takeOffers makes the catalog of a snapshot, or finds that the last one holds.
@@ -47,9 +48,10 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 		}
 	}
 	boots := make([]time.Duration, 0, len(c.offers))
+	losses := newLosses(s)
 	for _, o := range c.offers {
 		c.pools = append(c.pools, o.Pool)
-		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down[o.Pool], stock: o.Available})
+		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down[o.Pool], stock: o.Available, loss: losses.of(o)})
 		boots = append(boots, o.Boot)
 	}
 	for i := range c.state {
@@ -82,7 +84,7 @@ func (c *catalog) same(o *catalog) bool {
 	return slices.EqualFunc(c.offers, o.offers, func(a, b *Offer) bool {
 		return a.Pool == b.Pool && a.Rate == b.Rate && a.Boot == b.Boot && a.Step == b.Step && a.Minimum == b.Minimum
 	}) && slices.EqualFunc(c.state, o.state, func(a, b offerState) bool {
-		return a.hw == b.hw && a.fresh == b.fresh && a.down.Equal(b.down)
+		return a.hw == b.hw && a.fresh == b.fresh && a.loss == b.loss && a.down.Equal(b.down)
 	})
 }
 
@@ -148,9 +150,12 @@ func (c *catalog) has(i int) int {
 type marketRule uint8
 
 const (
-	anyMarket    marketRule = iota
-	noSpot                  // the scheduler may not requeue it
-	onDemandOnly            // it lost enough spot machines
+	anyMarket     marketRule = iota
+	noSpot                   // the scheduler may not requeue it
+	noCheckpoint             // no spot: it has no checkpoint to go on from
+	oldCheckpoint            // no spot: it would lose too much
+	spotOnly                 // it is ahead of its deadline's pace
+	onDemandOnly             // it lost enough spot machines, or may not lose one more
 )
 
 // view is the part of the catalog one kind of demand may buy from.
@@ -221,12 +226,29 @@ func (r marketRule) allowed(ms []Market) []Market {
 	switch r {
 	case anyMarket:
 		return ms
-	case noSpot:
-		return slices.DeleteFunc(slices.Clone(ms), func(m Market) bool { return m == Spot })
 	case onDemandOnly:
 		return []Market{OnDemand}
+	case noSpot, noCheckpoint, oldCheckpoint, spotOnly:
 	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(ms), func(m Market) bool { return r.bars(m) != "" })
+}
+
+// bars says why the rule keeps a demand from a market; empty if it does not.
+func (r marketRule) bars(m Market) Reason {
+	spot := m == Spot
+	switch {
+	case r == noSpot && spot:
+		return ReasonNotRestartable
+	case r == noCheckpoint && spot:
+		return ReasonNoCheckpoint
+	case r == oldCheckpoint && spot:
+		return ReasonOldCheckpoint
+	case r == spotOnly && !spot:
+		return ReasonAheadOfPace
+	case r == onDemandOnly && m != OnDemand:
+		return ReasonNoOffer
+	}
+	return ""
 }
 
 // bar returns why an offer may not be bought in a view, the most final cause
@@ -238,8 +260,8 @@ func (c *catalog) bar(v *view, i int) Reason {
 		len(t.Regions) > 0 && !slices.Contains(t.Regions, o.Pool.Region):
 		return ReasonNoOffer
 	case !slices.Contains(v.markets, o.Pool.Market):
-		if v.rule == noSpot && slices.Contains(t.Markets, o.Pool.Market) {
-			return ReasonNotRestartable
+		if slices.Contains(t.Markets, o.Pool.Market) {
+			return v.rule.bars(o.Pool.Market)
 		}
 		return ReasonNoOffer
 	case t.MaxRate.Micro > 0 && (t.MaxRate.Currency != o.Rate.Currency || o.Rate.Micro > t.MaxRate.Micro):

@@ -18,7 +18,8 @@ type pick struct {
 // choose finds the cheapest way to run gangs of a batch: the first market of
 // policy's order that has machines, except that spot dearer than the same on
 // demand is not taken for its name. Offers are compared by what the rental is
-// expected to cost: today's rate over its life, in the cloud's billing steps.
+// expected to cost: today's rate over its life, in the cloud's billing steps, and
+// for spot what reclaims are expected to destroy of it.
 func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
 	if b.key.nodes > 1 {
 		gangs = 1 // each is a rental of its own
@@ -140,6 +141,6 @@ func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 		p.gangs = min(gangs, machines*each)
 	}
 	cost, err := o.Rate.Cost(paid, machines, RoundUp)
-	p.cost = cost.Micro
+	p.cost = dearer(cost.Micro, l.catalog.state[i].loss)
 	return p, err == nil
 }

@@ -166,14 +166,14 @@ func (d *Decider) renew(e *entry, c *cluster, same bool) {
 		d.place(e, c)
 		return
 	}
-	if e.closed == noGate && (len(c.reclaims) > 0 || e.rule == onDemandOnly) && marketRuleOf(e.demand, e.terms, c.reclaims) != e.rule {
+	if e.closed == noGate && (len(c.reclaims) > 0 || e.rule == onDemandOnly || e.terms.Progress || e.terms.Checkpoint != nil) && c.marketRule(e) != e.rule {
 		d.place(e, c)
 	}
 }
 
 // place finds the entry's batch.
 func (d *Decider) place(e *entry, c *cluster) {
-	e.rule = marketRuleOf(e.demand, e.terms, c.reclaims)
+	e.rule = c.marketRule(e)
 	y := d.payers.list[e.payer]
 	key := batchKey{
 		cluster: e.home, partition: e.part, payer: y.projectNo, shape: e.shape, terms: e.terno, nodes: e.nodes, rule: e.rule, own: y.own,

@@ -7,7 +7,7 @@ import (
 )
 
 // nearness orders causes from the furthest from a purchase to the nearest.
-var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonTooDear, ReasonNoBudget, ReasonNoPrice, ReasonPoolsDown, ReasonAhead}
+var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonTooDear, ReasonNoBudget, ReasonNoPrice, ReasonPoolsDown, ReasonAhead, ReasonAheadOfPace}
 
 // explain says why nothing can be bought for a batch: of all causes the one
 // that is nearest to a purchase.
@@ -33,6 +33,12 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 		v.Kind, v.Detail = Never, tooDear(o, t)
 	case ReasonNotRestartable:
 		v.Kind, v.Detail = Never, "only spot would do, and the scheduler may not requeue it"
+	case ReasonNoCheckpoint:
+		v.Kind, v.Detail = Never, "only spot would do, and no complete checkpoint of it is known"
+	case ReasonOldCheckpoint:
+		v.Kind, v.Detail = Never, "only spot would do, and its checkpoints are further apart than "+t.Checkpoint.MaxAge.String()
+	case ReasonAheadOfPace:
+		v.Detail = "no spot machine is to be had, and it can still wait for one"
 	case ReasonNoOffer:
 		v.Kind, v.Detail = Never, "what would fit is in no cloud, region or market that policy allows"
 	default: // nearness has no other

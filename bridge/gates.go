@@ -12,6 +12,9 @@ type cluster struct {
 	q        *Queue
 	facts    Facts
 	reclaims map[JobID]int
+	marks    map[JobID]Checkpoint // the newest of each job
+	span     *span                // while the rules that a deadline gives hold
+	boot     time.Duration        // to be expected
 	local    []*localNode
 	full     map[fullKey]bool  // shapes for which no local node has room any more
 	rooms    []*room           // of rentals that serve, by id
@@ -48,6 +51,7 @@ func (l *look) judge(q *Queue) {
 	rented := l.rented[q.Cluster]
 	l.seen[q] = figuresOf(q, l.s.Now, rented)
 	c := &cluster{q: q, facts: l.seen[q].Facts, reclaims: l.s.Reclaims[q.Cluster], full: map[fullKey]bool{}}
+	c.marks, c.span, c.boot = l.s.Checkpoints[q.Cluster], &l.span, l.catalog.boot
 	if l.s.Stale(q) {
 		l.waitAll(q)
 		return
@@ -262,7 +266,7 @@ func (l *look) early(e *entry, v *Verdict) bool {
 	switch start := d.StartEstimate; {
 	case !start.IsZero() && l.span.reached(nanos(start, -boot)) && !l.over(start, time.Minute):
 		v.Kind, v.Why, v.Until = Wait, ReasonStartsSoon, start
-	case !d.Deadline.IsZero() && l.over(d.Deadline, -boot-d.TimeLimit):
+	case !d.Deadline.IsZero() && l.over(d.Deadline, -boot-l.rest(e)):
 		v.Kind, v.Why, v.Until = Never, ReasonDeadline, d.Deadline
 	default:
 		return false
@@ -293,17 +297,6 @@ func (l *look) blocked(y *payer, v *Verdict) bool {
 	}
 	v.Kind = Wait
 	return true
-}
-
-// marketRuleOf says how a demand's own history narrows its markets.
-func marketRuleOf(d *Demand, t *Terms, reclaims map[JobID]int) marketRule {
-	if t.Reclaims > 0 && len(reclaims) > 0 && max(reclaims[d.Job], reclaims[d.Job.Base()]) >= t.Reclaims {
-		return onDemandOnly
-	}
-	if !d.Restartable {
-		return noSpot
-	}
-	return anyMarket
 }
 
 func joinDetail(a, b string) string {

@@ -32,7 +32,7 @@ func drawChange(t *rapid.T, s *Snapshot) *Snapshot {
 	for i := range n.Queues {
 		n.Queues[i].ObservedAt = n.Now
 	}
-	switch rapid.SampledFrom([]string{"nothing", "jobs", "order", "offers", "stock", "rates", "budgets", "rentals", "reclaims", "policy's time", "all"}).Draw(t, "change") {
+	switch rapid.SampledFrom([]string{"nothing", "jobs", "order", "offers", "stock", "rates", "budgets", "rentals", "reclaims", "checkpoints", "hazards", "policy's time", "all"}).Draw(t, "change") {
 	case "jobs":
 		changeJobs(t, &n.Queues[0])
 	case "order":
@@ -56,6 +56,10 @@ func drawChange(t *rapid.T, s *Snapshot) *Snapshot {
 		}
 	case "reclaims":
 		n.Reclaims = map[string]map[JobID]int{"c": {drawJobID(t): rapid.IntRange(0, 3).Draw(t, "reclaims")}}
+	case "checkpoints":
+		n.Checkpoints = drawCheckpoints(t)
+	case "hazards":
+		n.Hazards = drawHazards(t, n.Offers)
 	case "policy's time":
 		n.Now = n.Now.Add(29 * time.Minute)
 		n.Queues[0].ObservedAt = n.Now

@@ -63,6 +63,10 @@ func copyBooks(s *Snapshot) Snapshot {
 	for cluster, counts := range c.Reclaims {
 		c.Reclaims[cluster] = maps.Clone(counts)
 	}
+	c.Checkpoints, c.Hazards = maps.Clone(s.Checkpoints), slices.Clone(s.Hazards)
+	for cluster, marks := range c.Checkpoints {
+		c.Checkpoints[cluster] = maps.Clone(marks)
+	}
 	return c
 }
 
@@ -84,7 +88,8 @@ func (p *past) sameMoney(s *Snapshot) bool {
 	now, old := nanos(s.Now, 0), &p.s
 	return now >= p.span.from && now < p.span.until &&
 		s.Frozen == old.Frozen && s.Protected == old.Protected && slices.Equal(s.Budgets, old.Budgets) &&
-		reflect.DeepEqual(s.Rentals, old.Rentals) && reflect.DeepEqual(s.Answers, old.Answers) && reflect.DeepEqual(s.Reclaims, old.Reclaims)
+		reflect.DeepEqual(s.Rentals, old.Rentals) && reflect.DeepEqual(s.Answers, old.Answers) && reflect.DeepEqual(s.Reclaims, old.Reclaims) &&
+		reflect.DeepEqual(s.Checkpoints, old.Checkpoints)
 }
 
 // sameMarket compares what can be bought.
@@ -93,9 +98,10 @@ func (p *past) sameMarket(s *Snapshot) bool {
 	if len(s.Offers) != len(old.Offers) || !slices.Equal(s.Pools, old.Pools) {
 		return false
 	}
+	is, before := newLosses(s), newLosses(old)
 	for i := range s.Offers {
 		o, was := &s.Offers[i], &old.Offers[i]
-		if !equalOffer(o, was) || o.Fresh(s.Now) != was.Fresh(old.Now) {
+		if !equalOffer(o, was) || o.Fresh(s.Now) != was.Fresh(old.Now) || is.of(o) != before.of(was) {
 			return false
 		}
 	}

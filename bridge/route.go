@@ -82,12 +82,5 @@ func poolAllowed(p *Pool, t *Terms, rule marketRule) bool {
 	if len(t.Clouds) > 0 && !slices.Contains(t.Clouds, p.Cloud) || len(t.Regions) > 0 && !slices.Contains(t.Regions, p.Region) {
 		return false
 	}
-	switch rule {
-	case onDemandOnly:
-		return p.Market == OnDemand
-	case noSpot:
-		return p.Market != Spot && slices.Contains(t.Markets, p.Market)
-	case anyMarket:
-	}
-	return slices.Contains(t.Markets, p.Market)
+	return slices.Contains(rule.allowed(t.Markets), p.Market)
 }

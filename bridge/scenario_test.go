@@ -26,6 +26,8 @@ type scenario struct {
 	Down     map[string]string `yaml:"down"` // pool to how long yet
 	Answers  []scenarioAnswer  `yaml:"answers"`
 	Reclaims map[JobID]int     `yaml:"reclaims"`
+	Marks    []scenarioMark    `yaml:"checkpoints"`
+	Hazards  []scenarioHazard  `yaml:"hazards"`
 	Frozen   bool              `yaml:"frozen"`
 	Shut     bool              `yaml:"protected"`
 }
@@ -47,6 +49,10 @@ type words struct {
 	Reclaims int            `yaml:"reclaims"`
 	AskAbove string         `yaml:"ask_above"`
 	Ask      bool           `yaml:"ask"`
+	Fresh    time.Duration  `yaml:"checkpoint_age"` // with checkpoint_required: a rule
+	Required bool           `yaml:"checkpoint_required"`
+	Progress bool           `yaml:"progress"`
+	Work     time.Duration  `yaml:"work"`
 	Share    bool           `yaml:"share"`
 }
 
@@ -99,6 +105,7 @@ type scenarioJob struct {
 	Deadline  time.Duration  `yaml:"deadline"`
 	Starts    time.Duration  `yaml:"starts"`
 	Stays     bool           `yaml:"not_restartable"`
+	Restarts  int            `yaml:"restarts"`
 	Standing  Standing       `yaml:"standing"`
 	Hurdle    string         `yaml:"hurdle"`
 	Word      string         `yaml:"word"`
@@ -147,6 +154,20 @@ type scenarioState struct {
 	State   MachineState  `yaml:"state"`
 	Age     time.Duration `yaml:"age"`
 	IdleFor time.Duration `yaml:"idle_for"`
+}
+
+type scenarioMark struct {
+	Job   JobID         `yaml:"job"`
+	Age   time.Duration `yaml:"age"`
+	Done  time.Duration `yaml:"done"`
+	Every time.Duration `yaml:"every"`
+}
+
+type scenarioHazard struct {
+	Pool  string        `yaml:"pool"`
+	Lived time.Duration `yaml:"lived"`
+	Taken int64         `yaml:"taken"`
+	Age   time.Duration `yaml:"age"`
 }
 
 type scenarioAnswer struct {
@@ -199,6 +220,15 @@ func (w *scenario) snapshot() *Snapshot {
 	s := &Snapshot{Now: noon, MaxQueueAge: time.Minute, Frozen: w.Frozen, Protected: w.Shut}
 	if len(w.Reclaims) > 0 {
 		s.Reclaims = map[string]map[JobID]int{"c": w.Reclaims}
+	}
+	for _, m := range w.Marks {
+		if s.Checkpoints == nil {
+			s.Checkpoints = map[string]map[JobID]Checkpoint{"c": {}}
+		}
+		s.Checkpoints["c"][m.Job] = Checkpoint{Job: m.Job, At: noon.Add(-m.Age), Done: m.Done, Every: m.Every}
+	}
+	for _, h := range w.Hazards {
+		s.Hazards = append(s.Hazards, Hazard{Pool: pool(h.Pool), Lived: h.Lived, Taken: 1000 * h.Taken, At: noon.Add(-h.Age)})
 	}
 	for i := range w.Offers {
 		s.Offers = append(s.Offers, w.Offers[i].offer())
@@ -273,7 +303,7 @@ func (j *scenarioJob) demand() Demand {
 		Cluster: "c", Job: j.Job, User: "ana", Account: j.Account, Partition: j.Partition, Shape: j.shape(),
 		Nodes: max(j.Nodes, 1), Count: max(j.Count, 1), Priority: j.Priority, TimeLimit: or(j.Limit, time.Hour),
 		Deadline: at(j.Deadline), StartEstimate: at(j.Starts), Restartable: !j.Stays, Standing: StandingHelps,
-		Hurdle: j.Hurdle, Word: j.Word, Overlays: j.Overlays,
+		Hurdle: j.Hurdle, Word: j.Word, Overlays: j.Overlays, Restarts: j.Restarts,
 	}
 	d.Shape.Features = j.Any
 	d.Submitted = noon.Add(-or(j.Waits, time.Hour))
@@ -334,7 +364,10 @@ func (w *scenario) policy() spoken {
 			Burst: or(x.Burst, true), Why: x.Why, Rule: "rule", Class: P1, Account: or(x.Account, "uni/ai/llm"),
 			Wait: x.Wait, Markets: x.Markets, Clouds: x.Clouds, Regions: x.Regions, MaxRate: Rate(money(x.MaxRate)),
 			MaxCost: money(x.MaxCost), Most: or(x.Most, 100), Least: x.Least, Life: or(x.Life, 24*time.Hour),
-			Reclaims: x.Reclaims, AskAbove: money(x.AskAbove), Ask: x.Ask, Share: x.Share,
+			Reclaims: x.Reclaims, AskAbove: money(x.AskAbove), Ask: x.Ask, Share: x.Share, Progress: x.Progress, Work: x.Work,
+		}
+		if x.Required || x.Fresh > 0 {
+			p[account].Checkpoint = &CheckpointRule{Name: "rule", MaxAge: x.Fresh, Required: x.Required}
 		}
 		if x.Class != "" {
 			p[account].Class = x.Class

@@ -35,7 +35,32 @@ func drawWorld(t *rapid.T) (*Snapshot, spoken) {
 		}
 	}
 	s.Reclaims = map[string]map[JobID]int{"c": {drawJobID(t): rapid.IntRange(0, 3).Draw(t, "reclaims")}}
+	s.Checkpoints, s.Hazards = drawCheckpoints(t), drawHazards(t, s.Offers)
 	return s, policy
+}
+
+func drawCheckpoints(t *rapid.T) map[string]map[JobID]Checkpoint {
+	marks := map[JobID]Checkpoint{}
+	for range rapid.IntRange(0, 6).Draw(t, "checkpoints") {
+		minutes := func(label string, most int) time.Duration {
+			return time.Duration(rapid.IntRange(0, most).Draw(t, label)) * time.Minute
+		}
+		marks[drawJobID(t)] = Checkpoint{At: noon.Add(-minutes("age", 120)), Done: minutes("done", 90), Every: minutes("every", 60)}
+	}
+	return map[string]map[JobID]Checkpoint{"c": marks}
+}
+
+func drawHazards(t *rapid.T, offers []Offer) []Hazard {
+	var hs []Hazard
+	for i := range offers {
+		if o := &offers[i]; o.Pool.Market == Spot && rapid.Bool().Draw(t, "hazard") {
+			hs = Lived(hs, o.Pool, time.Duration(rapid.IntRange(0, 50).Draw(t, "lived"))*time.Hour, noon)
+			for range rapid.IntRange(0, 30).Draw(t, "taken") {
+				hs = Reclaimed(hs, o.Pool, noon)
+			}
+		}
+	}
+	return hs
 }
 
 // drawOffers lists every pool once, as clouds do.
@@ -101,6 +126,10 @@ func drawTerms(t *rapid.T) *Terms {
 		x.MaxRate = Rate{8 * Micro, "USD"}
 		x.MaxCost = Money{40 * Micro, "USD"}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "has a checkpoint rule") == 0 {
+		x.Checkpoint = &CheckpointRule{Name: "rule", MaxAge: time.Duration(rapid.IntRange(0, 60).Draw(t, "max age")) * time.Minute, Required: rapid.Bool().Draw(t, "required")}
+	}
+	x.Progress = rapid.Bool().Draw(t, "progress")
 	if rapid.IntRange(0, 3).Draw(t, "asks above") == 0 {
 		x.AskAbove = Money{20 * Micro, "USD"}
 	}
@@ -133,7 +162,8 @@ func drawDemand(t *rapid.T, cluster string, i int) Demand {
 	if rapid.IntRange(0, 5).Draw(t, "constraint") == 0 {
 		d.Shape.Features = [][]string{{"avx2", "avx512"}}
 	}
-	d.Eligible = d.Submitted
+	d.Eligible = d.Submitted.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "eligible")) * time.Minute)
+	d.Restarts = rapid.IntRange(0, 2).Draw(t, "restarts")
 	if rapid.IntRange(0, 9).Draw(t, "late") == 0 {
 		d.Deadline = noon.Add(time.Hour)
 	}

@@ -161,6 +161,18 @@ var english = map[bridge.Reason]wording{
 		"may not be requeued",
 		"Only spot machines are allowed for it, and it may not be requeued when one is taken back.", "It is sent with sbatch --requeue, or policy allows on-demand machines.",
 	},
+	bridge.ReasonNoCheckpoint: {
+		"no checkpoint yet",
+		"Only spot machines are allowed for it, and no complete checkpoint of it is known.", "It writes one where policy looks (spillway checkpoints JOB), or policy allows on-demand machines.",
+	},
+	bridge.ReasonOldCheckpoint: {
+		"checkpoints too far apart",
+		"Only spot machines are allowed for it, and it would lose too much on one[: {detail}].", "It writes checkpoints more often (spillway checkpoints JOB), or policy allows on-demand machines.",
+	},
+	bridge.ReasonAheadOfPace: {
+		"ahead of its deadline",
+		"It is ahead of the pace its deadline asks for, so it waits for a spot machine[ until {until}].", "A spot machine can be had, or it falls behind and goes on demand.",
+	},
 
 	bridge.ReasonCreated:      {"created", "The cloud made the machines.", ""},
 	bridge.ReasonRefused:      {"refused", "The cloud refused[: {detail}].", ""},

@@ -155,6 +155,18 @@ var chinese = map[bridge.Reason]wording{
 		"不可重排",
 		"只允许竞价机器，但机器被收回时它不可重新排队。", "用 sbatch --requeue 提交，或策略允许按需机器。",
 	},
+	bridge.ReasonNoCheckpoint: {
+		"尚无检查点",
+		"只允许竞价机器，但没有找到它的完整检查点。", "作业在策略指定处写检查点（spillway checkpoints JOB），或策略允许按需机器。",
+	},
+	bridge.ReasonOldCheckpoint: {
+		"检查点间隔太长",
+		"只允许竞价机器，但在其上会损失太多工作[：{detail}]。", "作业更频繁地写检查点（spillway checkpoints JOB），或策略允许按需机器。",
+	},
+	bridge.ReasonAheadOfPace: {
+		"进度领先于截止时间",
+		"进度领先于截止时间的要求，因此等待竞价机器[，直到 {until}]。", "出现竞价机器，或进度落后而改用按需机器。",
+	},
 
 	bridge.ReasonCreated:      {"已创建", "云已创建机器。", ""},
 	bridge.ReasonRefused:      {"被拒", "云拒绝了[：{detail}]。", ""},

@@ -70,7 +70,7 @@ type comment struct {
 func forOwner(v *bridge.Verdict) bool {
 	switch v.Why { //nolint:exhaustive // The others are not of the owner's making.
 	case bridge.ReasonUnplaceable, bridge.ReasonWorkflow, bridge.ReasonDoubtful, bridge.ReasonNoOffer, bridge.ReasonTooDear,
-		bridge.ReasonDeadline, bridge.ReasonNotRestartable:
+		bridge.ReasonDeadline, bridge.ReasonNotRestartable, bridge.ReasonNoCheckpoint, bridge.ReasonOldCheckpoint:
 		return v.Kind == bridge.Never
 	}
 	return false

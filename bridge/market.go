@@ -1,0 +1,121 @@
+package bridge
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// marketRule says how a demand's own history, its newest checkpoint and its
+// deadline narrow its markets. What a deadline says holds for the cluster's span.
+func (c *cluster) marketRule(e *entry) marketRule {
+	d, t := e.demand, e.terms
+	if t.Reclaims > 0 && len(c.reclaims) > 0 && max(c.reclaims[d.Job], c.reclaims[d.Job.Base()]) >= t.Reclaims {
+		return onDemandOnly
+	}
+	if !d.Restartable {
+		return noSpot
+	}
+	ck, known := c.marks[d.Job]
+	if r := freshness(d, t.Checkpoint, &ck, known); r != anyMarket {
+		return r
+	}
+	p, ok := paceOf(d, t, &ck, c.boot)
+	if !ok || !slices.Contains(t.Markets, Spot) || !slices.Contains(t.Markets, OnDemand) {
+		return anyMarket
+	}
+	behind, last := p.Turns()
+	switch {
+	case c.span.reached(nanos(last, 0)):
+		return onDemandOnly
+	case !c.span.reached(nanos(behind, 0)):
+		return spotOnly
+	}
+	return anyMarket
+}
+
+// freshness keeps a job from spot that would lose more there than policy
+// accepts: one that must have a checkpoint first, and one that ran and whose
+// checkpoints are too far apart.
+func freshness(d *Demand, rule *CheckpointRule, ck *Checkpoint, known bool) marketRule {
+	switch {
+	case rule == nil:
+		return anyMarket
+	case !known && (rule.Required || rule.MaxAge > 0 && d.Restarts > 0):
+		return noCheckpoint
+	case !known || rule.MaxAge <= 0:
+		return anyMarket
+	}
+	lost := ck.Every
+	if d.Restarts > 0 && !d.Eligible.IsZero() {
+		lost = max(lost, d.Eligible.Sub(ck.At)) // eligible again since it was taken off
+	}
+	if lost > rule.MaxAge {
+		return oldCheckpoint
+	}
+	return anyMarket
+}
+
+// rest is how long a demand still computes: its time limit, less what is in its
+// checkpoint where policy goes by progress.
+func (l *look) rest(e *entry) time.Duration {
+	if e.terms.Progress {
+		ck := l.s.Checkpoints[e.demand.Cluster][e.demand.Job]
+		if p, ok := paceOf(e.demand, e.terms, &ck, 0); ok {
+			return p.Work - p.Done
+		}
+	}
+	return e.demand.TimeLimit
+}
+
+// behindFrom is when a demand that is ahead of its pace is not any more.
+func (l *look) behindFrom(e *entry) time.Time {
+	ck := l.s.Checkpoints[e.demand.Cluster][e.demand.Job]
+	p, ok := paceOf(e.demand, e.terms, &ck, l.catalog.boot)
+	if !ok {
+		return time.Time{}
+	}
+	behind, last := p.Turns()
+	if last.Before(behind) {
+		return last
+	}
+	return behind
+}
+
+// losses say what reclaims destroy of what each spot offer computes.
+type losses struct {
+	now   time.Time
+	known map[Pool]Hazard
+}
+
+func newLosses(s *Snapshot) losses {
+	l := losses{now: s.Now, known: make(map[Pool]Hazard, len(s.Hazards))}
+	for _, h := range s.Hazards {
+		l.known[h.Pool] = h
+	}
+	return l
+}
+
+// of returns the loss of an offer per mille; of one on demand, zero.
+func (l losses) of(o *Offer) int64 {
+	if o.Pool.Market != Spot {
+		return 0
+	}
+	return l.known[o.Pool].loss(l.now, o.Boot)
+}
+
+// dearer is what a cost comes to when a part of what it buys is lost, so that
+// it is bought again.
+func dearer(cost, lossPM int64) int64 {
+	if lossPM <= 0 || cost <= 0 {
+		return cost
+	}
+	hi, lo := bits.Mul64(uint64(cost), 1000)
+	rest := uint64(max(1000-lossPM, 1))
+	if hi >= rest {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, rest)
+	return int64(min(q, math.MaxInt64))
+}
