@@ -90,7 +90,9 @@ func (d *Desk) unseen(s *bridge.Snapshot) []string {
 }
 
 func unreadable(err error) error {
-	return &Error{Kind: Unavailable, Wrong: "the store cannot be read: " + err.Error(), Try: "spillway doctor", Err: err}
+	e := wrong(Unavailable, "spillway doctor", "the store cannot be read: %s", err)
+	e.Err = err
+	return e
 }
 
 // balances returns the balances of an account and everything above it, widest

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"spillway.sh/spillway/bridge"
 )
 
 // ErrNoRental is what a Reader answers for an id it does not know.
@@ -32,6 +34,13 @@ type Error struct {
 	Wrong      string    `json:"wrong"`
 	Try        string    `json:"try,omitempty"`
 	Err        error     `json:"-"`
+	// Result says more of a refused answer to a question.
+	Result *Result `json:"result,omitempty"`
+
+	// What Wrong was made of, to say it in another language.
+	format  string
+	args    []any
+	verdict *bridge.Verdict
 }
 
 // Error joins the parts into one line.
@@ -58,5 +67,45 @@ func AsError(err error) *Error {
 }
 
 func wrong(kind ErrorKind, try, format string, args ...any) *Error {
-	return &Error{Kind: kind, Wrong: fmt.Sprintf(format, args...), Try: try}
+	e := &Error{Kind: kind, Try: try}
+	return e.says(format, args...)
+}
+
+// no is a refusal of a request, with what was understood of it.
+func (r *request) no(kind ErrorKind, try, format string, args ...any) *Error {
+	e := &Error{Kind: kind, Understood: r.wish.String(), Try: try}
+	return e.says(format, args...)
+}
+
+// unstored says that a change did not reach the store.
+func unstored(err error) *Error {
+	e := wrong(Unavailable, "spillway status", "that was not stored: %s", err)
+	e.Err = err
+	return e
+}
+
+// says sets what is wrong. Every format has its twin in errors_zh.go.
+func (e *Error) says(format string, args ...any) *Error {
+	e.Wrong, e.format, e.args = fmt.Sprintf(format, args...), format, args
+	return e
+}
+
+// judges sets what is wrong to a verdict in words.
+func (e *Error) judges(v *bridge.Verdict) *Error {
+	e.Wrong, e.verdict = English.Why(v), v
+	return e
+}
+
+// Wrong says what is wrong in a language; in English where there is no other.
+func (l Lang) Wrong(e *Error) string {
+	switch format, ok := chineseErrors[e.format]; {
+	case l != Chinese:
+	case e.Result != nil:
+		return l.Result(e.Result)
+	case e.verdict != nil:
+		return l.Why(e.verdict)
+	case ok && e.format != "":
+		return fmt.Sprintf(format, e.args...)
+	}
+	return e.Wrong
 }

@@ -39,7 +39,7 @@ func (d *Desk) Freeze(ctx context.Context, p Person, q FreezeRequest) (FreezeAns
 	}
 	set := func(m *bridge.Marks) { m.Frozen = q.Frozen }
 	if err := d.Loop.Remember(ctx, set, bridge.News{At: d.Now(), Kind: kind, Who: p.Name, Text: q.Text}); err != nil {
-		return FreezeAnswer{}, &Error{Kind: Unavailable, Wrong: "that was not stored: " + err.Error(), Try: "spillway status", Err: err}
+		return FreezeAnswer{}, unstored(err)
 	}
 	d.Loop.Wake()
 	return FreezeAnswer{Frozen: q.Frozen, Changed: true}, nil

@@ -11,7 +11,10 @@ import (
 // price works out what a quote costs. Boot and the margin that a decision gives
 // to jobs are paid for too, so that the asker has the whole time asked for.
 func (q *Quoted) price(r *request) error {
-	q.life = r.wish.duration() + q.offer.Boot.Round(time.Second) + bridge.LifeMargin
+	q.life = r.wish.duration()
+	if r.wish.Until.IsZero() {
+		q.life += q.offer.Boot.Round(time.Second) + bridge.LifeMargin
+	}
 	p, err := bridge.PriceOf(&q.offer, r.terms, q.life, q.Machines)
 	if err != nil {
 		return fmt.Errorf("work out price: %w", err)

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -80,32 +79,21 @@ func (d *Desk) payer(ctx context.Context, p Person, r *request) error {
 	if account == "" {
 		switch len(mine) {
 		case 0:
-			return &Error{
-				Kind: BadRequest, Understood: r.wish.String(), Wrong: "which project pays? You have no job in the queue that would tell",
-				Try: strings.TrimSpace("spillway rent " + r.wish.String() + " project NAME"),
-			}
+			return r.no(BadRequest, strings.TrimSpace("spillway rent "+r.wish.String()+" project NAME"),
+				"which project pays? You have no job in the queue that would tell")
 		case 1:
 			account = lastOf(mine[0])
 		default:
-			return &Error{
-				Kind: BadRequest, Understood: r.wish.String(), Wrong: "which project pays? You spend from " + joined(mine),
-				Try: "spillway rent " + r.wish.String() + " project " + lastOf(mine[0]),
-			}
+			return r.no(BadRequest, "spillway rent "+r.wish.String()+" project "+lastOf(mine[0]), "which project pays? You spend from %s", joined(mine))
 		}
 	}
 	project, terms := d.project(account, r)
 	if project == "" {
-		return &Error{
-			Kind: NotFound, Understood: r.wish.String(), Wrong: fmt.Sprintf("policy knows no project %q", account),
-			Try: "spillway spend",
-		}
+		return r.no(NotFound, "spillway spend", "policy knows no project %q", account)
 	}
 	allowed := p.Is(Admin) || slices.Contains(mine, project) || p.belongs(project) || d.approvesSome(p, project)
 	if !allowed {
-		return &Error{
-			Kind: Forbidden, Understood: r.wish.String(), Try: "spillway whoami",
-			Wrong: fmt.Sprintf("you do not spend from %s: no job of yours uses it, and you are not in the group %s", project, lastOf(project)),
-		}
+		return r.no(Forbidden, "spillway whoami", "you do not spend from %s: no job of yours uses it, and you are not in the group %s", project, lastOf(project))
 	}
 	r.wish.Project = lastOf(project)
 	r.account, r.terms = project+bridge.Account("/"+r.user), terms
@@ -121,10 +109,7 @@ func (r *request) whichCluster() error {
 	case r.cluster == "" && len(all) == 1:
 		r.cluster = all[0]
 	case r.cluster == "" && len(all) > 1:
-		return &Error{
-			Kind: BadRequest, Understood: r.wish.String(), Wrong: "for which cluster? There are " + strings.Join(all, ", "),
-			Try: "spillway rent " + r.wish.String() + " cluster " + all[0],
-		}
+		return r.no(BadRequest, "spillway rent "+r.wish.String()+" cluster "+all[0], "for which cluster? There are %s", strings.Join(all, ", "))
 	case len(all) == 0:
 		return wrong(Unavailable, "spillway status", "no cluster has been seen yet")
 	case !slices.Contains(all, r.cluster):

@@ -45,6 +45,8 @@ func (p Person) among(list []string) bool {
 type Roles struct {
 	Admins    []string
 	Approvers []string // above any budget but a hard one
+	// Escalation are approvers too, asked only when a question is about to lapse.
+	Escalation []string
 }
 
 // Of returns the person with the roles the table gives them. The account root
@@ -54,7 +56,7 @@ func (t Roles) Of(name string, uid int, groups []string) Person {
 	if name == "root" || p.among(t.Admins) {
 		p.Roles = append(p.Roles, Admin)
 	}
-	if p.among(t.Approvers) {
+	if p.among(t.Approvers) || p.among(t.Escalation) {
 		p.Roles = append(p.Roles, Approver)
 	}
 	return p
@@ -90,11 +92,8 @@ func (p Person) need(r Right) error {
 	for _, role := range rights[r] {
 		who = append(who, string(role))
 	}
-	return &Error{
-		Kind: Forbidden, Understood: "you are " + p.Name,
-		Wrong: "only the role " + strings.Join(who, " or ") + " may " + string(r),
-		Try:   "spillway whoami",
-	}
+	e := &Error{Kind: Forbidden, Understood: "you are " + p.Name, Try: "spillway whoami"}
+	return e.says("only the role %s may %s", strings.Join(who, " or "), r)
 }
 
 // owns reports whether a rental is the person's own.

@@ -90,7 +90,7 @@ func (d *Desk) Quote(ctx context.Context, p Person, q QuoteRequest) (QuoteAnswer
 		Duration: req.wish.Seconds, Offers: quotes, Budgets: asBalances(req.bs),
 	}
 	if len(quotes) == 0 {
-		a.Why = nothingFits(req)
+		a.Why = q.Lang.Wrong(nothingFits(req))
 	}
 	return a, nil
 }
@@ -103,13 +103,16 @@ func (d *Desk) understand(ctx context.Context, p Person, w Wish, verb string) (*
 		return nil, err
 	}
 	known := d.known(&snap)
+	if known.Zone, err = zoneOf(w.Zone); err != nil {
+		return nil, err
+	}
 	words, err := ReadWords(w.Words, known)
 	if err != nil {
 		e := AsError(err)
 		e.Try = strings.Replace(e.Try, "spillway rent", "spillway "+verb, 1)
 		return nil, e
 	}
-	w.Words = nil
+	w.Words, w.Zone = nil, ""
 	if err := w.merge(&words); err != nil {
 		return nil, err
 	}
@@ -120,7 +123,7 @@ func (d *Desk) understand(ctx context.Context, p Person, w Wish, verb string) (*
 	if err := checkNames(&req.wish, known); err != nil {
 		return nil, err
 	}
-	if err := req.complete(verb); err != nil {
+	if err := req.complete(verb, d.Now()); err != nil {
 		return nil, err
 	}
 	if err := d.payer(ctx, p, req); err != nil {
@@ -131,7 +134,7 @@ func (d *Desk) understand(ctx context.Context, p Person, w Wish, verb string) (*
 }
 
 func (d *Desk) known(s *bridge.Snapshot) *Known {
-	k := &Known{}
+	k := &Known{Now: d.Now()}
 	for i := range s.Offers {
 		o := &s.Offers[i]
 		if o.Shape.GPUType != "" {
@@ -190,21 +193,41 @@ func checkNames(w *Wish, k *Known) error {
 }
 
 // complete says what is missing: what, and for how long.
-func (r *request) complete(verb string) error {
+func (r *request) complete(verb string, now time.Time) error {
 	w := &r.wish
-	if w.Machines == 0 && w.Type == "" && w.GPUs == 0 && w.CPUs == 0 && w.MemoryMiB == 0 && r.demand == nil {
-		return &Error{
-			Kind: BadRequest, Understood: w.String(),
-			Wrong: "say what, for how long, and for which project", Try: "spillway " + verb + " 8xh100 for 6h spot project nlp",
+	if !w.Until.IsZero() {
+		if err := w.ends(now); err != nil {
+			return err
 		}
+	}
+	if w.Machines == 0 && w.Type == "" && w.GPUs == 0 && w.CPUs == 0 && w.MemoryMiB == 0 && r.demand == nil {
+		return r.no(BadRequest, "spillway "+verb+" 8xh100 for 6h spot project nlp", "say what, for how long, and for which project")
 	}
 	if w.Seconds == 0 {
-		return &Error{
-			Kind: BadRequest, Understood: w.String(),
-			Wrong: "for how long? A duration is never guessed", Try: strings.Join([]string{"spillway", verb, w.String(), "for 2h"}, " "),
-		}
+		return r.no(BadRequest, strings.Join([]string{"spillway", verb, w.String(), "for 2h"}, " "), "for how long? A duration is never guessed")
 	}
 	return nil
+}
+
+// ends makes the end of a wish its duration.
+func (w *Wish) ends(now time.Time) error {
+	if w.Seconds != 0 {
+		return contradiction(w, "duration", compact(w.duration()), "until "+w.Until.Format(instantForm))
+	}
+	w.Seconds = int64(w.Until.Sub(now) / time.Second)
+	if w.Seconds <= 0 {
+		return wrong(BadRequest, "", "%s has passed: it is %s now", Clock(w.Until), Clock(now))
+	}
+	return nil
+}
+
+// zoneOf finds a time zone by name.
+func zoneOf(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, wrong(BadRequest, "", "no time zone is called %q", name)
+	}
+	return zone, nil
 }
 
 // jobOf takes size, time and account from the job a wish names.
@@ -223,7 +246,7 @@ func (d *Desk) jobOf(p Person, r *request) error {
 		return wrong(Forbidden, "spillway queue", "job %s is not yours", r.wish.Job)
 	}
 	r.demand, r.cluster, r.user = a.Demand, a.Cluster, owner
-	if r.wish.Seconds == 0 {
+	if r.wish.Seconds == 0 && r.wish.Until.IsZero() {
 		r.wish.Seconds = int64(a.Demand.TimeLimit / time.Second)
 	}
 	if r.wish.Project == "" {
@@ -266,9 +289,9 @@ func (d *Desk) quotes(r *request, lang Lang) ([]Quoted, error) {
 	return out, nil
 }
 
-func nothingFits(r *request) string {
+func nothingFits(r *request) *Error {
 	if len(r.snap.Offers) == 0 {
-		return "no cloud has offered anything yet; see spillway status"
+		return r.no(NotFound, "spillway status", "no cloud has offered anything yet")
 	}
-	return "no machine on offer fits " + r.wish.String()
+	return r.no(NotFound, "spillway quote "+r.wish.String(), "no machine on offer fits %s", r.wish.String())
 }

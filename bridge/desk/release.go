@@ -3,7 +3,6 @@ package desk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -124,7 +123,7 @@ func (d *Desk) release(ctx context.Context, p Person, r bridge.Rental, now bool)
 		}
 		next, err := bridge.Advance(r.State, event)
 		if err != nil {
-			return Released{}, &Error{Kind: Conflict, Wrong: err.Error(), Try: "spillway rentals " + string(r.ID), Err: err}
+			return Released{}, wrong(Conflict, "spillway rentals "+string(r.ID), "a rental that is %s cannot %s", r.State, event)
 		}
 		changed := r
 		changed.State, changed.Since, changed.Why = next, d.Now(), bridge.ReasonAskedRelease
@@ -135,7 +134,7 @@ func (d *Desk) release(ctx context.Context, p Person, r bridge.Rental, now bool)
 			return Released{asRental(&saved, d.Now()), was, true, text}, nil
 		}
 		if !errors.Is(err, bridge.ErrVersion) {
-			return Released{}, &Error{Kind: Unavailable, Wrong: fmt.Sprintf("release of %s was not stored: %s", r.ID, err), Try: "spillway release --by-tag --rental " + string(r.ID), Err: err}
+			return Released{}, wrong(Unavailable, "spillway release --by-tag "+string(r.ID), "release of %s was not stored: %s", r.ID, err)
 		}
 		if r, err = d.Reader.Rental(ctx, r.ID); err != nil {
 			return Released{}, unreadable(err)

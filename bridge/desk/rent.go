@@ -137,10 +137,7 @@ func (d *Desk) served(ctx context.Context, r *request) error {
 	for i := range live {
 		x := &live[i]
 		if x.Cluster == r.cluster && slices.Contains(x.Jobs, r.demand.Job) && x.State != bridge.StateReleasing {
-			return &Error{
-				Kind: Conflict, Understood: r.wish.String(), Try: "spillway rentals " + string(x.ID),
-				Wrong: fmt.Sprintf("rental %s is for job %s already; it is %s", x.ID, r.demand.Job, x.State),
-			}
+			return r.no(Conflict, "spillway rentals "+string(x.ID), "rental %s is for job %s already; it is %s", x.ID, r.demand.Job, x.State)
 		}
 	}
 	return nil
@@ -155,18 +152,14 @@ func beforeLast(s, sign string) (string, bool) {
 // choose takes the first quote that can be had, at once or by asking.
 func choose(r *request, quotes []Quoted, q *RentRequest) (*Quoted, error) {
 	if len(quotes) == 0 {
-		return nil, &Error{Kind: NotFound, Understood: r.wish.String(), Wrong: nothingFits(r), Try: "spillway quote " + r.wish.String()}
+		return nil, nothingFits(r)
 	}
 	best := &quotes[0]
 	if best.Outcome == Refused {
 		return nil, refusal(r, best)
 	}
 	if above(best.AtMost, q.AtMost) {
-		return nil, &Error{
-			Kind: Conflict, Understood: r.wish.String(),
-			Wrong: fmt.Sprintf("prices moved: it is now at most %s, you were shown %s", best.AtMost, q.AtMost),
-			Try:   "spillway rent " + r.wish.String(),
-		}
+		return nil, r.no(Conflict, "spillway rent "+r.wish.String(), "prices moved: it is now at most %s, you were shown %s", best.AtMost, q.AtMost)
 	}
 	return best, nil
 }
@@ -177,8 +170,7 @@ func refusal(r *request, best *Quoted) error {
 	v := bridge.Verdict{Why: best.Why, Pool: &best.Pool, Cost: best.AtMost, Rule: r.terms.Rule}
 	switch best.Why {
 	case bridge.ReasonNoOffer:
-		e.Wrong = best.Text + ": " + Place(best.Pool)
-		return e
+		return e.says("policy does not allow this cloud, region or market: %s", Place(best.Pool))
 	case bridge.ReasonUnfunded:
 		e.Kind, v.Detail = OverBudget, string(r.account)
 	case bridge.ReasonNoBudget:
@@ -188,7 +180,7 @@ func refusal(r *request, best *Quoted) error {
 		}
 	case bridge.ReasonTooDear:
 		if above(best.AtMost, r.wish.Max) {
-			e.Wrong = fmt.Sprintf("it may cost up to %s, more than the %s you gave", best.AtMost, r.wish.Max)
+			e.says("it may cost up to %s, more than the %s you gave", best.AtMost, r.wish.Max)
 			if w, ok := r.shorter(best); ok {
 				e.Try = "spillway rent " + w.String()
 			}
@@ -196,23 +188,23 @@ func refusal(r *request, best *Quoted) error {
 		}
 	case bridge.ReasonMost:
 		if t := r.terms; r.wish.duration() > t.Life && t.Life > 0 {
-			e.Wrong = fmt.Sprintf("policy lets machines live %s at most", Span(t.Life))
+			e.says("policy lets machines live %s at most", Span(t.Life))
 			w := r.wish
-			w.Seconds = int64(t.Life / time.Second)
+			w.Until, w.Seconds = time.Time{}, int64(t.Life/time.Second)
 			e.Try = "spillway rent " + w.String()
 			return e
 		}
 		v.Detail = fmt.Sprintf("%d of %d in use, %d wanted", r.rented(), r.terms.Most, best.Machines)
 	default: // the reason's own words say it
 	}
-	e.Wrong = English.Why(&v)
-	return e
+	return e.judges(&v)
 }
 
 // shorter is the wish with the longest whole quarter of an hour its own
 // maximum pays for.
 func (r *request) shorter(q *Quoted) (Wish, bool) {
 	w := r.wish
+	w.Until = time.Time{}
 	for d := w.duration().Truncate(15 * time.Minute); d >= 15*time.Minute; d -= 15 * time.Minute {
 		w.Seconds = int64(d / time.Second)
 		try := *r
@@ -264,9 +256,13 @@ func (d *Desk) draw(ctx context.Context, o bridge.Order, key, note string) (brid
 // moved between the look and the transaction.
 func refused(err error, r *request) error {
 	if errors.Is(err, bridge.ErrOverBudget) {
-		return &Error{Kind: OverBudget, Understood: r.wish.String(), Wrong: err.Error(), Try: "spillway spend " + string(r.account.Project()), Err: err}
+		e := r.no(OverBudget, "spillway spend "+string(r.account.Project()), "the budget went to somebody else meanwhile: %s", err)
+		e.Err = err
+		return e
 	}
-	return &Error{Kind: Unavailable, Understood: r.wish.String(), Wrong: "nothing was rented: " + err.Error(), Try: "spillway status", Err: err}
+	e := r.no(Unavailable, "spillway status", "nothing was rented: %s", err)
+	e.Err = err
+	return e
 }
 
 // approversOf names who may be asked about an account, never twice.

@@ -45,6 +45,12 @@ type Rental struct {
 	Why       bridge.Reason   `json:"why"`
 	Note      string          `json:"note,omitempty"`
 	Approved  string          `json:"approved_by,omitempty"`
+	Revision  int64           `json:"revision,omitempty"` // of the question
+	Digest    string          `json:"digest,omitempty"`   // of what an answer is bound to
+	Yeses     []bridge.Yes    `json:"yeses,omitempty"`    // so far
+	Life      int64           `json:"life_seconds"`
+	MaxRate   bridge.Rate     `json:"max_rate"`
+	Running   []bridge.JobID  `json:"running,omitempty"`
 }
 
 // Machine is one machine of a rental as people see it.
@@ -64,6 +70,7 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 		Requester: r.Requester, Class: r.Class, Jobs: append([]bridge.JobID{}, r.Jobs...), Pool: r.Pool, Shape: r.Shape,
 		Count: r.Count, Machines: []Machine{}, Rate: r.Rate, Hold: r.Hold, Cost: r.Cost, Created: r.Created,
 		Expires: r.Expires, AskUntil: r.AskUntil, Why: r.Why, Note: r.Note, Approved: r.ApprovedBy,
+		Revision: r.Revision, Digest: r.Digest, Yeses: r.Yeses, Life: int64(r.Life / time.Second), MaxRate: r.MaxRate, Running: r.Running,
 	}
 	for i := range r.Machines {
 		m := &r.Machines[i]
@@ -132,7 +139,7 @@ func (d *Desk) Rental(ctx context.Context, p Person, q RentalRequest) (RentalAns
 func (d *Desk) rental(ctx context.Context, p Person, typed string) (bridge.Rental, error) {
 	id, err := bridge.ParseRentalID(typed)
 	if err != nil {
-		return bridge.Rental{}, &Error{Kind: BadRequest, Wrong: err.Error(), Try: "spillway rentals", Err: err}
+		return bridge.Rental{}, wrong(BadRequest, "spillway rentals", "%s is no id of a rental: %s", typed, err)
 	}
 	r, err := d.Reader.Rental(ctx, id)
 	switch {

@@ -6,34 +6,92 @@ import (
 	"unicode"
 
 	"github.com/agext/levenshtein"
+	"golang.org/x/text/unicode/norm"
 )
 
 // tidy makes what phones and keyboards of other scripts type plain: full-width
-// forms, dashes of all lengths before a flag, times signs, invisible marks.
-// It returns the words in it; their case is kept.
+// forms, dashes of all lengths before a flag, times signs, invisible marks and
+// marks that turn the direction of writing. It returns the words in it; their
+// case is kept. What stands in quotes is one word, with its first quote.
 func tidy(s string) []string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0xFF01 && r <= 0xFF5E:
-			return r - 0xFEE0
-		case r == '×' || r == '✕':
-			return 'x'
-		case r == 0x2010, r == 0x2011, r == 0x2012, r == 0x2212, r == 0xFE63:
-			return '-'
-		case unicode.Is(unicode.Cf, r):
-			return -1
+	s = strings.Map(plainRune, compatible(s))
+	var out []string
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		if s[0] == quote {
+			text, rest, _ := strings.Cut(s[1:], `"`)
+			out, s = append(out, `"`+strings.Join(strings.Fields(text), " ")), rest
+			continue
 		}
-		return r
-	}, s)
-	words := strings.Fields(s)
+		end := strings.IndexFunc(s, unicode.IsSpace)
+		if end < 0 {
+			end = len(s)
+		}
+		out, s = append(out, undash(s[:end])), s[end:]
+	}
+	return out
+}
+
+// quote begins a quoted word.
+const quote = '"'
+
+// compatible brings text to the form NFKC. Signs that would only there become
+// digits, as raised ones do, stay as they are: 6² must not be read as 62.
+func compatible(s string) string {
+	var b strings.Builder
+	rest := 0
+	for i, r := range s {
+		if r < 0x80 || !raised(r) {
+			continue
+		}
+		b.WriteString(norm.NFKC.String(s[rest:i]))
+		b.WriteRune(r)
+		rest = i + len(string(r))
+	}
+	b.WriteString(norm.NFKC.String(s[rest:]))
+	return b.String()
+}
+
+// raised reports whether a sign is not a digit by itself and would be read as
+// one: raised, lowered and circled digits, fractions.
+func raised(r rune) bool {
+	return unicode.Is(unicode.No, r) && strings.ContainsAny(norm.NFKC.String(string(r)), "0123456789")
+}
+
+func plainRune(r rune) rune {
+	switch {
+	case r == '×' || r == '✕':
+		return 'x'
+	case r == 0x2010, r == 0x2011, r == 0x2012, r == 0x2212:
+		return '-'
+	case r == '“', r == '”', r == '„', r == '‟':
+		return quote
+	case r == unicode.ReplacementChar, unicode.Is(unicode.Cf, r), unicode.IsControl(r) && !unicode.IsSpace(r):
+		return -1
+	}
+	return r
+}
+
+// undash makes a word that begins with dashes of any length a flag.
+func undash(w string) string {
+	rest := strings.TrimLeft(w, "-–—―﹘")
+	if rest == w || rest == "" || strings.EqualFold(w, "-a") {
+		return strings.NewReplacer("–", "-", "—", "-").Replace(w)
+	}
+	return "--" + rest
+}
+
+// Tidy is a line as it is read, one space between its words, in lower case but
+// for what is quoted. Equal lines ask for the same.
+func Tidy(s string) string {
+	words := tidy(s)
 	for i, w := range words {
-		if rest := strings.TrimLeft(w, "-–—―﹘"); rest != w && rest != "" && !strings.EqualFold(w, "-a") {
-			words[i] = "--" + rest
+		if w[0] == quote {
+			words[i] = w + `"`
 		} else {
-			words[i] = strings.NewReplacer("–", "-", "—", "-").Replace(w)
+			words[i] = strings.ToLower(w)
 		}
 	}
-	return words
+	return strings.Join(words, " ")
 }
 
 func listed(names []string) string {

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
@@ -14,23 +13,23 @@ func readMoney(v string) (bridge.Money, error) {
 	m := moneyWord.FindStringSubmatch(v)
 	switch {
 	case strings.HasPrefix(v, "¥"):
-		return bridge.Money{}, fmt.Errorf("%s may be yuan or yen: say 100cny or 100jpy", v)
+		return bridge.Money{}, amiss("%s may be yuan or yen: say 100cny or 100jpy", v)
 	case strings.HasPrefix(v, "€"):
 		return readMoney(strings.TrimPrefix(v, "€") + "eur")
 	case m == nil:
-		return bridge.Money{}, fmt.Errorf("%q is not an amount of money", v)
+		return bridge.Money{}, amiss("%q is not an amount of money", v)
 	case m[1] != "" && m[3] != "" && (m[1] != "$" || m[3] != "usd"):
-		return bridge.Money{}, fmt.Errorf("%s names two currencies", v)
+		return bridge.Money{}, amiss("%s names two currencies", v)
 	case m[1] == "" && m[3] == "":
-		return bridge.Money{}, fmt.Errorf("%s of which currency? Say $%s or %scny", v, v, v)
+		return bridge.Money{}, amiss("%s of which currency? Say $%s or %scny", v, v, v)
 	}
 	r, ok := new(big.Rat).SetString(m[2])
 	if !ok {
-		return bridge.Money{}, fmt.Errorf("%q is not an amount of money", v)
+		return bridge.Money{}, amiss("%q is not an amount of money", v)
 	}
 	r.Mul(r, big.NewRat(bridge.Micro, 1))
 	if !r.IsInt() || !r.Num().IsInt64() {
-		return bridge.Money{}, fmt.Errorf("%s does not fit: at most six decimals", v)
+		return bridge.Money{}, amiss("%s does not fit: at most six decimals", v)
 	}
 	currency := strings.ToUpper(m[1] + m[3])
 	if m[1] == "$" {
@@ -38,6 +37,9 @@ func readMoney(v string) (bridge.Money, error) {
 	}
 	return bridge.Money{Micro: r.Num().Int64(), Currency: bridge.Currency(currency)}, nil
 }
+
+// amiss is an error of what somebody typed.
+func amiss(format string, args ...any) error { return wrong(BadRequest, "", format, args...) }
 
 // readDuration reads 6h, 90m, 1h30m, 1.5h, 2d, and Slurm's D-HH[:MM[:SS]] and
 // HH:MM:SS. Two numbers with one colon are refused: Slurm reads minutes and

@@ -24,6 +24,8 @@ type Wish struct {
 	MemoryMiB int64  `json:"memory_mib,omitempty"` // of each machine
 
 	Seconds int64         `json:"duration_seconds,omitempty"`
+	Until   time.Time     `json:"until,omitzero"` // instead of a duration
+	Zone    string        `json:"zone,omitempty"` // that times in words are of; empty: UTC
 	Market  bridge.Market `json:"market,omitempty"`
 	Max     bridge.Money  `json:"max"` // at most this much in all; zero: what policy allows
 	Project string        `json:"project,omitempty"`
@@ -53,13 +55,15 @@ func (w *Wish) String() string {
 	add(w.GPUs > 0, "%dx%s", w.GPUs, gpu)
 	add(w.CPUs > 0, "%dcpu", w.CPUs)
 	add(w.MemoryMiB > 0, "%dgib", (w.MemoryMiB+1023)/1024)
-	add(w.Seconds > 0, "for %s", compact(w.duration()))
+	add(w.GPUs == 0 && w.GPUType != "", "gpu %s", w.GPUType)
+	add(w.Seconds > 0 && w.Until.IsZero(), "for %s", compact(w.duration()))
+	add(!w.Until.IsZero(), "until %s", w.Until.UTC().Format(instantForm))
 	add(w.Market != "", "%s", w.Market)
 	add(w.Max.Micro > 0, "max %s", exact(w.Max))
 	add(w.Project != "", "project %s", w.Project)
 	add(w.Cluster != "", "cluster %s", w.Cluster)
 	add(w.Place != "", "in %s", w.Place)
-	add(w.Reason != "", "because %q", w.Reason)
+	add(w.Reason != "", `because "%s"`, strings.ReplaceAll(w.Reason, `"`, "'"))
 	return strings.Join(out, " ")
 }
 
@@ -100,7 +104,7 @@ func (w *Wish) merge(o *Wish) error {
 		lay(w, "type", &w.Type, o.Type), lay(w, "GPU", &w.GPUType, o.GPUType), lay(w, "market", &w.Market, o.Market),
 		lay(w, "project", &w.Project, o.Project), lay(w, "cluster", &w.Cluster, o.Cluster), lay(w, "place", &w.Place, o.Place),
 		lay(w, "job", &w.Job, o.Job), lay(w, "reason", &w.Reason, o.Reason),
-		lay(w, "duration in seconds", &w.Seconds, o.Seconds), lay(w, "memory", &w.MemoryMiB, o.MemoryMiB), lay(w, "maximum", &w.Max.Micro, o.Max.Micro),
+		lay(w, "duration in seconds", &w.Seconds, o.Seconds), lay(w, "end", &w.Until, o.Until), lay(w, "memory", &w.MemoryMiB, o.MemoryMiB), lay(w, "maximum", &w.Max.Micro, o.Max.Micro),
 		lay(w, "number of machines", &w.Machines, o.Machines), lay(w, "number of GPUs", &w.GPUs, o.GPUs), lay(w, "number of CPUs", &w.CPUs, o.CPUs),
 	)
 }
@@ -119,5 +123,6 @@ func lay[T comparable](w *Wish, what string, at *T, v T) error {
 }
 
 func contradiction(w *Wish, what, a, b string) error {
-	return &Error{Kind: BadRequest, Understood: w.String(), Wrong: fmt.Sprintf("the %s is given twice: %s and %s", what, a, b), Try: "spillway rent " + w.String()}
+	e := &Error{Kind: BadRequest, Understood: w.String(), Try: "spillway rent " + w.String()}
+	return e.says("the %s is given twice: %s and %s", what, a, b)
 }

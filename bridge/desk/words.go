@@ -11,22 +11,21 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-// Known are the names that words may mean.
+// Known are the names that words may mean, and the clock that times are read by.
 type Known struct {
-	GPUs     []string // GPU types on offer
-	Types    []string // machine types on offer
-	Places   []string // clouds, regions, zones
-	Projects []string // for suggestions only
+	GPUs     []string       `json:"gpus"`     // GPU types on offer
+	Types    []string       `json:"types"`    // machine types on offer
+	Places   []string       `json:"places"`   // clouds, regions, zones
+	Projects []string       `json:"projects"` // for suggestions only
+	Now      time.Time      `json:"-"`
+	Zone     *time.Location `json:"-"` // of the asker; nil: UTC
 }
 
 // ReadWords reads a wish from words in any order. It never guesses: a word it
 // does not know, a number without a unit, or money without a currency is an
 // error that shows what was understood.
 func ReadWords(words []string, known *Known) (Wish, error) {
-	s := sentence{known: known}
-	for _, w := range words {
-		s.words = append(s.words, tidy(w)...)
-	}
+	s := sentence{known: known, words: tidy(strings.Join(words, " "))}
 	for len(s.words) > 0 {
 		if err := s.next(); err != nil {
 			return s.wish, err
@@ -57,8 +56,13 @@ var (
 	amountUnit = regexp.MustCompile(`^(\d+)(cpus?|cores?|g|gb|gib|t|tb|tib)$`)
 )
 
-// next reads one word, or a word and what belongs to it.
+// next reads one word, or a word and what belongs to it. What is quoted is a
+// reason.
 func (s *sentence) next() error {
+	if text, quoted := strings.CutPrefix(s.words[0], `"`); quoted {
+		s.words = s.words[1:]
+		return s.set(&Wish{Reason: text})
+	}
 	w := s.take()
 	key, value, hasValue := strings.Cut(w, "=")
 	if flag, ok := strings.CutPrefix(key, "--"); ok {
@@ -84,9 +88,10 @@ var grammar = map[string]func(*sentence, string) error{
 	"cluster": named(func(v string) *Wish { return &Wish{Cluster: v} }),
 	"job":     named(func(v string) *Wish { return &Wish{Job: bridge.JobID(v)} }),
 	"type":    named(func(v string) *Wish { return &Wish{Type: v} }),
-	"on":      (*sentence).place, "in": (*sentence).place, "place": (*sentence).place,
+	"on":      (*sentence).place, "in": (*sentence).place, "place": (*sentence).place, "region": (*sentence).place,
 	"max": (*sentence).money, "under": (*sentence).money, "<=": (*sentence).money,
-	"for": (*sentence).lasting, "duration": (*sentence).lasting,
+	"for": (*sentence).lasting, "duration": (*sentence).lasting, "until": (*sentence).until, "till": (*sentence).until,
+	"count":   (*sentence).counted,
 	"because": (*sentence).reason, "reason": (*sentence).reason,
 	"with": nothing, "of": nothing, "and": nothing, "a": nothing, "an": nothing, "please": nothing, "each": nothing,
 	"gpu": nothing, "gpus": nothing, "time": nothing,
@@ -110,11 +115,32 @@ func named(of func(string) *Wish) func(*sentence, string) error {
 	}
 }
 
-// reason takes all that is left, as it was written.
+// reason takes what is quoted, or else all that is left, as it was written.
 func (s *sentence) reason(string) error {
-	text := strings.Join(s.words, " ")
-	s.words = nil
+	n := len(s.words)
+	if n > 0 && s.words[0][0] == quote {
+		n = 1
+	}
+	text := strings.ReplaceAll(strings.Join(s.words[:n], " "), `"`, "")
+	s.words = s.words[n:]
 	return s.set(&Wish{Reason: text})
+}
+
+// until reads when it is to end.
+func (s *sentence) until(what string) error {
+	t, err := s.when(what)
+	if err != nil {
+		return err
+	}
+	return s.set(&Wish{Until: t})
+}
+
+// counted reads a number of GPUs.
+func (s *sentence) counted(what string) error {
+	if len(s.words) == 0 {
+		return s.bad("", "how many? A number is missing after %q", what)
+	}
+	return s.count(s.take(), func(k int) *Wish { return &Wish{GPUs: k} })
 }
 
 // lasting refuses a bare number where a duration is meant.
@@ -147,6 +173,9 @@ func (s *sentence) quantity(w string) error {
 	}
 	if moneyWord.MatchString(w) || strings.HasPrefix(w, "$") {
 		return s.bad("max "+w, "%s is money: say what it is for", w)
+	}
+	if gpu, ok := among(s.known.GPUs, w); ok {
+		return s.set(&Wish{GPUType: gpu})
 	}
 	if kind, ok := among(s.known.Types, w); ok {
 		return s.set(&Wish{Type: kind})
@@ -275,21 +304,35 @@ func (s *sentence) money(w string) error {
 		if decimal.MatchString(v) {
 			fixed = "max $" + v
 		}
-		return s.bad(fixed, "%s", err)
+		e := AsError(err)
+		bad := AsError(s.bad(fixed, "%s", e.Wrong))
+		bad.format, bad.args = e.format, e.args
+		return bad
 	}
 	return s.set(&Wish{Max: m})
 }
 
 func (s *sentence) take() string {
-	w := strings.ToLower(s.words[0])
+	w := strings.TrimPrefix(strings.ToLower(s.words[0]), `"`)
 	s.words = s.words[1:]
 	return w
+}
+
+// rest is what was not read yet, as it could be typed again.
+func (s *sentence) rest() []string {
+	out := slices.Clone(s.words)
+	for i, w := range out {
+		if w[0] == quote {
+			out[i] = w + `"`
+		}
+	}
+	return out
 }
 
 func (s *sentence) set(o *Wish) error { return s.wish.merge(o) }
 
 func (s *sentence) unknown(w string) error {
-	words := slices.Concat([]string{"spot", "on-demand", "project", "max", "for", "because", "in", "job", "nodes"}, s.known.GPUs, s.known.Types, s.known.Places)
+	words := slices.Concat([]string{"spot", "on-demand", "project", "max", "for", "because", "in", "job", "nodes", "until", "cluster"}, s.known.GPUs, s.known.Types, s.known.Places)
 	near := nearest(strings.TrimLeft(w, "-"), words)
 	if near == "" {
 		return s.bad("", "the word %q means nothing here", w)
@@ -300,9 +343,10 @@ func (s *sentence) unknown(w string) error {
 // bad is an error with what was understood and one line that works, made of
 // what was understood, the corrected word and what had not been read yet.
 func (s *sentence) bad(fixed, format string, args ...any) error {
-	try := strings.Join(append(slices.DeleteFunc([]string{"spillway rent", s.wish.String(), fixed}, func(s string) bool { return s == "" }), s.words...), " ")
+	try := strings.Join(append(slices.DeleteFunc([]string{"spillway rent", s.wish.String(), fixed}, func(s string) bool { return s == "" }), s.rest()...), " ")
 	if s.wish.String() == "" && fixed == "" {
 		try = "spillway rent 8xh100 for 2h"
 	}
-	return &Error{Kind: BadRequest, Understood: s.wish.String(), Wrong: fmt.Sprintf(format, args...), Try: try}
+	e := &Error{Kind: BadRequest, Understood: s.wish.String(), Try: try}
+	return e.says(format, args...)
 }
