@@ -11,6 +11,7 @@ type opening struct {
 	cluster string
 	verdict int
 	left    int // gangs
+	all     int // gangs it began to be served with
 	asked   int // gangs put to a person
 	payer   *payer
 	before  string // what is said of the part that is served already
@@ -117,12 +118,12 @@ func (l *look) openFor(o *opening) {
 func (l *look) serve(o *opening) {
 	b, v := l.batches.at(o.batch), &l.verdicts[o.verdict]
 	o.sign(v)
-	all := o.left
+	o.all = o.left
 	for o.left > 0 && (l.fill(b, o, v) || l.add(b, o, v)) {
 	}
-	b.left -= int32(all)
+	b.left -= int32(o.all)
 	if v.Order > 0 {
-		l.conclude(o, v, all)
+		l.conclude(o, v, o.all)
 	}
 	if o.before != "" {
 		v.Detail = joinDetail(o.before, v.Detail)

@@ -89,6 +89,7 @@ func (l *look) commit(d *draft, more int, hold Money) {
 		d.payer.spend(extra)
 		d.payer.project.live += more
 		l.catalog.use(d.offer, more)
+		l.spots.add(l.catalog.pools[d.offer], more)
 	} else {
 		d.payer.ask(extra)
 		d.payer.project.asked += more
@@ -121,7 +122,7 @@ func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
 		l.repeat(b, o, v)
 		return false
 	}
-	d := l.draft(b, o, p)
+	d := l.draft(b, o, l.spread(b, o.terms, p, max(want-(o.all-o.left), 1)))
 	b.asking = b.asking || l.asksAbove(b, &d, o.terms)
 	if b.asking {
 		d.order.Ask = ReasonAskAbove

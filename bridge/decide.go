@@ -94,6 +94,7 @@ type look struct {
 	orders   []Order
 	drafts   []*draft
 	needed   map[RentalID]bool // rentals a pending demand is served by
+	spots    spotCount
 }
 
 func (d *Decider) look(s *Snapshot) *look {
@@ -116,6 +117,7 @@ func (d *Decider) look(s *Snapshot) *look {
 		r := &s.Rentals[i]
 		count, _ := d.payers.projectOf(r.Account)
 		count.live += machinesOf(r)
+		l.spots.add(r.Pool, machinesOf(r))
 		if r.State == StateWaiting {
 			count.asked += r.Count
 			d.payers.askedFor(r.Account, r.Hold)

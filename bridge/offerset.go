@@ -6,6 +6,7 @@ type offerSet []uint64
 func newOfferSet(n int) offerSet { return make(offerSet, (n+63)/64) }
 
 func (s offerSet) add(i int)      { s[i>>6] |= 1 << (i & 63) }
+func (s offerSet) drop(i int)     { s[i>>6] &^= 1 << (i & 63) }
 func (s offerSet) has(i int) bool { return s[i>>6]>>(i&63)&1 == 1 }
 
 // fitting returns the offers that hold the shape with number n.

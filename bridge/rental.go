@@ -81,6 +81,7 @@ type Rental struct {
 	Digest   string `json:"digest,omitempty"`
 	Yeses    []Yes  `json:"yeses,omitempty"`
 	// Reminded and Escalated are when approvers were asked once more.
+	Most      Money     `json:"most,omitzero"` // that who asked by hand would pay; zero: what policy allows
 	Reminded  time.Time `json:"reminded,omitzero"`
 	Escalated time.Time `json:"escalated,omitzero"`
 	// Key is the asker's own name for a request made by hand, so that asking
