@@ -87,6 +87,11 @@ type Rental struct {
 	// Key is the asker's own name for a request made by hand, so that asking
 	// twice rents once; empty for rentals made for jobs.
 	Key string `json:"key,omitempty"`
+	// Extends is the rental that a question wants to live longer; such a one
+	// never becomes machines of its own.
+	Extends RentalID `json:"extends,omitempty"`
+	// ReleaseAt is when a person wants it drained; zero: as policy says.
+	ReleaseAt time.Time `json:"release_at,omitzero"`
 }
 
 // MachineState is the state of one machine of a rental.

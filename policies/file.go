@@ -33,6 +33,7 @@ type File struct {
 	leaves       []leaf // of the rules' conditions
 	unruled      terms  // of a job that no rule matches
 	budgets      []bridge.Budget
+	approval     bridge.Approval
 }
 
 // Roles are who may do what beyond their own things: Unix accounts, or groups

@@ -28,7 +28,7 @@ func (r *reader) read(root strict.Node) {
 	f := r.file
 	f.optOut.words = []string{wordStay}
 	version := 0
-	var budgets, base, classes, rules strict.Node
+	var budgets, base, classes, rules, approval strict.Node
 	later := func(dst *strict.Node) func(strict.Node) { return func(n strict.Node) { *dst = n } }
 	root.Object(
 		strict.Need("version", "version: 1", strict.Whole(&version, 1, 1)),
@@ -37,6 +37,7 @@ func (r *reader) read(root strict.Node) {
 		strict.Need("mode", "mode: observe", strict.Choice(&f.mode, Observe, Burst)),
 		strict.May("zone", "zone: Europe/Berlin", zone(&r.zone)),
 		strict.May("roles", "roles: {admins: [root], approvers: [ana]}", r.roles),
+		strict.May("approval", "approval: {two_above: 1000 USD}", later(&approval)),
 		strict.Need("accounts", `accounts: [{account: "*", to: "all/{account}"}]`, r.mappings),
 		strict.May("opt_out", "opt_out: {partitions: [interactive]}", r.optOuts),
 		strict.May("defaults", "defaults: {idle: 10m}", later(&base)),
@@ -48,7 +49,7 @@ func (r *reader) read(root strict.Node) {
 		node strict.Node
 		read func(strict.Node)
 	}{
-		{budgets, r.readBudgets}, {base, r.readDefaults}, {classes, r.readClasses}, {rules, r.readRules},
+		{budgets, r.readBudgets}, {approval, r.readApproval}, {base, r.readDefaults}, {classes, r.readClasses}, {rules, r.readRules},
 	} {
 		if section.node.Given() {
 			section.read(section.node)

@@ -3,30 +3,35 @@ package desk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"spillway.sh/spillway/bridge"
 )
 
-// DecideRequest answers a waiting rental. Version is that of the question the
-// answer is for: a question that changed since is asked again, never answered
-// by an old click.
+// DecideRequest answers a waiting rental. Version or Revision says which
+// question the answer is for: one that changed since is asked again, never
+// answered by an old click. Version is the rental's, which reminders change
+// too; Revision is the question's.
 type DecideRequest struct {
-	Rental  string `json:"rental"`
-	Version int64  `json:"version"`
-	Yes     bool   `json:"yes"`
-	Text    string `json:"text,omitempty"` // a reason, for a no above all
+	Rental   string `json:"rental"`
+	Version  int64  `json:"version,omitempty"`
+	Revision int64  `json:"revision,omitempty"`
+	Yes      bool   `json:"yes"`
+	Text     string `json:"text,omitempty"` // a reason, for a no above all
 }
 
 // DecideAnswer is the rental after the answer.
 type DecideAnswer struct {
 	Rental   Rental    `json:"rental"`
 	Repeated bool      `json:"repeated"` // the same person had said the same before
-	Budgets  []Balance `json:"budgets"`  // after it, widest first
+	Result   Result    `json:"result"`
+	Budgets  []Balance `json:"budgets"` // after it, widest first
 }
+
+// decideTries bounds how often an answer is tried again because somebody else
+// changed the rental, but not the question, meanwhile.
+const decideTries = 8
 
 // Decide applies an approver's yes or no. The requester never decides,
 // whatever roles they have.
@@ -34,58 +39,85 @@ func (d *Desk) Decide(ctx context.Context, p Person, q DecideRequest) (DecideAns
 	if err := d.open(); err != nil {
 		return DecideAnswer{}, err
 	}
-	r, err := d.question(ctx, q.Rental)
-	if err != nil {
-		return DecideAnswer{}, err
+	for range decideTries {
+		r, err := d.question(ctx, q.Rental)
+		if err != nil {
+			return DecideAnswer{}, err
+		}
+		a, err := d.decide(ctx, p, &r, &q)
+		if !errors.Is(err, bridge.ErrVersion) {
+			return a, d.rebuffed(ctx, p, &r, err)
+		}
 	}
-	bs, err := d.mayDecide(ctx, p, &r, q.Yes)
+	return DecideAnswer{}, wrong(Conflict, "spillway rentals "+q.Rental, "%s keeps changing; nothing was done", q.Rental)
+}
+
+// decide answers a question once; bridge.ErrVersion is inside when the rental
+// has changed since r was read.
+func (d *Desk) decide(ctx context.Context, p Person, r *bridge.Rental, q *DecideRequest) (DecideAnswer, error) {
+	bs, err := d.mayDecide(ctx, p, r, q.Yes)
 	if err != nil {
 		return DecideAnswer{}, err
 	}
 	if r.State != bridge.StateWaiting {
-		return d.late(ctx, p, &r, &q)
+		return d.late(ctx, p, r, q)
 	}
-	if err := d.answerable(ctx, &r, &q, bs); err != nil {
+	if err := d.answerable(ctx, p, r, q, bs); err != nil {
 		return DecideAnswer{}, err
 	}
-	saved, err := d.apply(ctx, &r, bridge.Decision{Rental: r.ID, Version: q.Version, Yes: q.Yes, Who: p.Name, Text: q.Text, At: d.Now()})
+	if q.Yes && r.Agreed(p.Name) {
+		return d.answered(ctx, r, ResultRepeated)
+	}
+	saved, kind, err := d.apply(ctx, r, p, q)
 	if err != nil {
-		return d.undecided(ctx, p, &r, &q, err)
+		return DecideAnswer{}, d.undecided(r, err)
 	}
 	d.Loop.Wake()
-	a := DecideAnswer{Rental: asRental(&saved, d.Now())}
-	if bs, err = d.balances(ctx, saved.Account); err != nil {
-		return a, err
+	return d.answered(ctx, &saved, kind)
+}
+
+func (d *Desk) answered(ctx context.Context, r *bridge.Rental, kind ResultKind) (DecideAnswer, error) {
+	a := DecideAnswer{Rental: asRental(r, d.Now()), Repeated: kind == ResultRepeated, Result: *d.result(kind, r), Budgets: []Balance{}}
+	if a.Repeated {
+		return a, nil
 	}
+	bs, err := d.balances(ctx, r.Account)
 	a.Budgets = asBalances(bs)
-	return a, nil
+	return a, err
 }
 
 // apply stores an answer. After a no the same jobs are not asked about at once.
-func (d *Desk) apply(ctx context.Context, r *bridge.Rental, a bridge.Decision) (bridge.Rental, error) {
-	event, kind := bridge.EventApprove, bridge.NewsApproved
+func (d *Desk) apply(ctx context.Context, r *bridge.Rental, p Person, q *DecideRequest) (bridge.Rental, ResultKind, error) {
+	a := bridge.Decision{Rental: r.ID, Version: r.Version, Yes: q.Yes, Who: p.Name, Text: q.Text, At: d.Now(), Needs: d.needs(r), Digest: r.Digest}
+	changed := *r
+	news := bridge.News{At: a.At, Kind: bridge.NewsApproved, Cluster: r.Cluster, Rental: r.ID, Who: a.Who, Why: r.Why, Pool: &r.Pool, Cost: r.Hold, Text: a.Text, Digest: r.Digest}
+	if a.Yes && len(r.Yeses)+1 < a.Needs {
+		news.Kind = bridge.NewsAgreed
+		saved, err := d.Writer.Approve(ctx, a, changed, d.Rules.Budgets(), news)
+		return saved, ResultAgreed, err
+	}
+	event := bridge.EventApprove
 	if !a.Yes {
-		event, kind = bridge.EventDeny, bridge.NewsDenied
+		event = bridge.EventDeny
 	}
 	next, err := bridge.Advance(r.State, event)
 	if err != nil {
-		return *r, err
+		return *r, "", err
 	}
-	changed := *r
 	changed.State, changed.Since = next, a.At
-	news := bridge.News{At: a.At, Kind: kind, Cluster: r.Cluster, Rental: r.ID, Who: a.Who, Why: r.Why, Pool: &r.Pool, Cost: r.Hold, Text: a.Text}
 	if a.Yes {
 		changed.ApprovedBy, changed.Expires = a.Who, a.At.Add(r.Life).Truncate(time.Second)
-		return d.Writer.Approve(ctx, a, changed, d.Rules.Budgets(), news)
+		saved, err := d.Writer.Approve(ctx, a, changed, d.Rules.Budgets(), news)
+		return saved, ResultApproved, err
 	}
 	changed.Why, changed.Note = bridge.ReasonDenied, a.Text
-	news.Why = bridge.ReasonDenied
+	news.Kind, news.Why = bridge.NewsDenied, bridge.ReasonDenied
 	saved, err := d.Writer.Save(ctx, changed, news)
 	if err != nil || len(r.Jobs) == 0 {
-		return saved, err
+		return saved, ResultDenied, err
 	}
 	answer := bridge.Answer{Jobs: r.Jobs, Why: bridge.ReasonDenied, Until: a.At.Add(d.AskAgain)}
-	return saved, d.Loop.Remember(ctx, func(m *bridge.Marks) { m.Answers = append(m.Answers, answer) })
+	return saved, ResultDenied, d.Loop.Remember(ctx, func(m *bridge.Marks) { m.Answers = append(m.Answers, answer) })
 }
 
 // question reads a rental for somebody who may decide, so it is not limited to
@@ -94,12 +126,19 @@ func (d *Desk) question(ctx context.Context, typed string) (bridge.Rental, error
 	return d.rental(ctx, Person{Roles: []Role{Approver}}, typed)
 }
 
-// mayDecide checks the rules of the table: not the requester, and an approver
-// of every budget the rental exceeds (of any budget above it, when it exceeds
-// none). A no needs only one of them, or an admin.
+// mayDecide checks the rules of the table: not the requester, an approver of
+// every budget the rental exceeds (of any budget above it, when it exceeds
+// none), and within their authority. A no needs only one of the budgets, or an
+// admin, and no authority.
 func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bool) ([]bridge.Balance, error) {
-	if p.Name == r.Requester || strings.HasPrefix(r.Key, p.Name+"/") {
-		return nil, wrong(Forbidden, "spillway rentals "+string(r.ID), "you asked for %s, so somebody else has to decide; approvers: %s", r.ID, d.names(r))
+	refuse := func(kind ResultKind, change func(*Result)) error {
+		res := d.result(kind, r)
+		res.Approvers = d.asked(r)
+		change(res)
+		return res.no(Forbidden, "spillway whoami")
+	}
+	if p.own(r) {
+		return nil, refuse(ResultOwn, func(*Result) {})
 	}
 	bs, err := d.balances(ctx, r.Account)
 	if err != nil {
@@ -109,21 +148,34 @@ func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bo
 		return bs, nil
 	}
 	if !d.approvesSome(p, r.Account) {
-		return nil, wrong(Forbidden, "spillway whoami", "you are no approver for %s; approvers: %s", r.Account.Project(), d.names(r))
+		return nil, refuse(ResultNotAllowed, func(*Result) {})
 	}
-	if !yes {
+	if !yes || r.State != bridge.StateWaiting {
 		return bs, nil
 	}
-	chain := r.Account.Ancestors()
-	for _, b := range d.Rules.Budgets() {
-		if b.Hard || !slices.Contains(chain, b.Account) || p.approves(&b) { // above a hard one nobody can, see answerable
-			continue
-		}
-		if i := slices.IndexFunc(bs, func(x bridge.Balance) bool { return x.Account == b.Account && exceeds(r, &x) }); i >= 0 {
-			return nil, wrong(Forbidden, "spillway whoami", "%s exceeds the budget of %s too, and you are no approver of that one; approvers: %s", r.ID, b.Account, orNobody(b.Approvers))
-		}
+	if b := d.otherBudget(p, r, bs); b != nil {
+		return nil, refuse(ResultOther, func(x *Result) { x.Account, x.Approvers = b.Account, b.Approvers })
+	}
+	rules := d.Rules.Approval()
+	if most, limited := authority(&rules, p); limited && beyond(r.Hold, most) {
+		return nil, refuse(ResultAuthority, func(x *Result) { x.Limit = most })
 	}
 	return bs, nil
+}
+
+// otherBudget finds a budget that the rental exceeds and the person is no
+// approver of. Above a hard one nobody is, see answerable.
+func (d *Desk) otherBudget(p Person, r *bridge.Rental, bs []bridge.Balance) *bridge.Budget {
+	chain := r.Account.Ancestors()
+	for _, b := range d.Rules.Budgets() {
+		if b.Hard || !slices.Contains(chain, b.Account) || p.approves(&b) {
+			continue
+		}
+		if slices.ContainsFunc(bs, func(x bridge.Balance) bool { return x.Account == b.Account && exceeds(r, &x) }) {
+			return &b
+		}
+	}
+	return nil
 }
 
 func exceeds(r *bridge.Rental, b *bridge.Balance) bool {
@@ -131,47 +183,50 @@ func exceeds(r *bridge.Rental, b *bridge.Balance) bool {
 	return err != nil || above(r.Hold, left) || left.Micro <= 0
 }
 
-func (d *Desk) names(r *bridge.Rental) string {
-	return orNobody(slices.DeleteFunc(d.approversOf(r.Account), func(w string) bool { return w == r.Requester }))
-}
-
-func orNobody(names []string) string {
-	if len(names) == 0 {
-		return "nobody is set in the policy"
-	}
-	return strings.Join(names, ", ")
-}
-
 // answerable refuses what the transaction would refuse anyway, with words.
-func (d *Desk) answerable(ctx context.Context, r *bridge.Rental, q *DecideRequest, bs []bridge.Balance) error {
+func (d *Desk) answerable(ctx context.Context, p Person, r *bridge.Rental, q *DecideRequest, bs []bridge.Balance) error {
+	try := "spillway rentals " + string(r.ID)
 	if !r.AskUntil.IsZero() && !d.Now().Before(r.AskUntil) {
-		return wrong(Conflict, "spillway rentals", "too late: the question %s lapsed at %s", r.ID, Clock(r.AskUntil))
+		res := d.result(ResultLapsed, r)
+		res.At = r.AskUntil
+		return res.no(Conflict, "spillway rentals")
 	}
-	if q.Version == 0 {
-		return wrong(BadRequest, "spillway rentals "+string(r.ID), "which question? Its version is missing")
+	if q.Version == 0 && q.Revision == 0 {
+		return wrong(BadRequest, try, "which question? Its version is missing")
 	}
-	if q.Version != r.Version {
-		return wrong(Conflict, "spillway rentals "+string(r.ID), "%s has changed since you saw it (version %d, now %d): look again", r.ID, q.Version, r.Version)
+	if q.Version != 0 && q.Version != r.Version || q.Revision != 0 && q.Revision != r.Revision || r.Digest != "" && r.Digest != bridge.DigestOf(r) {
+		return d.result(ResultSuperseded, r).no(Conflict, try)
 	}
 	if !q.Yes {
 		return nil
 	}
 	if err := d.flows(ctx); err != nil {
-		return err
+		return d.stopped(r, err)
 	}
-	if err := d.dearer(r); err != nil {
+	if err := d.dearer(ctx, p, r); err != nil {
 		return err
 	}
 	for i := range bs {
 		if b := &bs[i]; b.Hard && exceeds(r, b) {
-			left := ""
-			if m, err := b.Left(); err == nil {
-				left = ": " + m.Floor() + " left, at most " + r.Hold.String() + " needed"
+			res := d.result(ResultHard, r)
+			res.Account = b.Account
+			if left, err := b.Left(); err == nil {
+				res.Limit = left
 			}
-			return wrong(OverBudget, "spillway spend "+string(b.Account), "the budget of %s is hard, no approval may exceed it%s", b.Account, left)
+			return res.no(OverBudget, "spillway spend "+string(b.Account))
 		}
 	}
 	return nil
+}
+
+// stopped says of which question new money is refused.
+func (d *Desk) stopped(r *bridge.Rental, err error) error {
+	e := AsError(err)
+	if e.Kind == Conflict {
+		e.Result = d.result(ResultStopped, r)
+		e.Result.Detail = e.Wrong
+	}
+	return e
 }
 
 // flows refuses new money while it is frozen or protected. The store is asked,
@@ -189,24 +244,6 @@ func (d *Desk) flows(ctx context.Context) error {
 	return nil
 }
 
-// dearer refuses a yes to a price that is no longer had: the approver agreed
-// to a ceiling.
-func (d *Desk) dearer(r *bridge.Rental) error {
-	snap, _, err := d.look()
-	if err != nil {
-		return err
-	}
-	for i := range snap.Offers {
-		o := &snap.Offers[i]
-		if o.Pool == r.Pool && (o.Rate.Currency != r.MaxRate.Currency || o.Rate.Micro > r.MaxRate.Micro) {
-			return wrong(Conflict, "spillway deny "+string(r.ID), "it is dearer than asked for now: %s rose above %s an hour", Place(r.Pool), hourly(r.MaxRate))
-		}
-	}
-	return nil
-}
-
-func hourly(r bridge.Rate) string { return bridge.Money(r).String() }
-
 // late answers a decision on what is decided already.
 func (d *Desk) late(ctx context.Context, p Person, r *bridge.Rental, q *DecideRequest) (DecideAnswer, error) {
 	news, err := d.Reader.News(ctx, NewsFilter{Rental: r.ID, Limit: recentNews})
@@ -214,47 +251,58 @@ func (d *Desk) late(ctx context.Context, p Person, r *bridge.Rental, q *DecideRe
 		return DecideAnswer{}, unreadable(err)
 	}
 	try := "spillway rentals " + string(r.ID)
-	for i := len(news) - 1; i >= 0; i-- {
-		n := &news[i]
-		said, decided := map[bridge.NewsKind]string{
-			bridge.NewsApproved: "approved", bridge.NewsDenied: "denied", bridge.NewsLapsed: "lapsed", bridge.NewsWithdrawn: "withdrawn",
-		}[n.Kind]
-		if !decided || n.Rental != r.ID {
-			continue
-		}
-		if n.Who == p.Name && (n.Kind == bridge.NewsApproved && q.Yes || n.Kind == bridge.NewsDenied && !q.Yes) {
-			return DecideAnswer{Rental: asRental(r, d.Now()), Repeated: true, Budgets: []Balance{}}, nil
-		}
-		switch n.Kind {
-		case bridge.NewsLapsed, bridge.NewsWithdrawn:
-			return DecideAnswer{}, wrong(Conflict, try, "too late: the question %s %s at %s; nothing changed", r.ID, was(said), Clock(n.At))
-		default:
-			return DecideAnswer{}, wrong(Conflict, try, "%s was already %s by %s at %s; nothing changed", r.ID, said, n.Who, Clock(n.At))
-		}
+	res := d.ended(r, news)
+	if res == nil {
+		res = d.result(ResultIdle, r)
+		res.Detail = string(r.State)
+		return DecideAnswer{}, res.no(Conflict, try)
 	}
-	return DecideAnswer{}, wrong(Conflict, try, "%s asks nothing: it is %s", r.ID, r.State)
+	if q.Yes && res.Kind == ResultAlready && (res.Who == p.Name || r.Agreed(p.Name)) || !q.Yes && res.Kind == ResultRefused && res.Who == p.Name {
+		return d.answered(ctx, r, ResultRepeated)
+	}
+	return DecideAnswer{}, res.no(Conflict, try)
 }
 
-func was(said string) string {
-	if said == "withdrawn" {
-		return "was withdrawn"
-	}
-	return said
-}
-
-// undecided says why the transaction refused: somebody was faster, or money or
-// prices moved.
-func (d *Desk) undecided(ctx context.Context, p Person, r *bridge.Rental, q *DecideRequest, err error) (DecideAnswer, error) {
+// undecided says why the transaction refused: somebody was faster, or money,
+// time or prices moved.
+func (d *Desk) undecided(r *bridge.Rental, err error) error {
 	var illegal *bridge.TransitionError
 	switch {
 	case errors.Is(err, bridge.ErrOverBudget):
-		return DecideAnswer{}, &Error{Kind: OverBudget, Wrong: err.Error(), Try: "spillway spend " + string(r.Account.Project()), Err: err}
+		e := wrong(OverBudget, "spillway spend "+string(r.Account.Project()), "the answer does not fit the budget: %s", err)
+		e.Err = err
+		return e
+	case errors.Is(err, bridge.ErrLapsed):
+		res := d.result(ResultLapsed, r)
+		res.At = r.AskUntil
+		return res.no(Conflict, "spillway rentals")
 	case errors.Is(err, bridge.ErrVersion), errors.As(err, &illegal):
-		now, readErr := d.Reader.Rental(ctx, r.ID)
-		if readErr == nil && now.State != bridge.StateWaiting {
-			return d.late(ctx, p, &now, q)
-		}
-		return DecideAnswer{}, &Error{Kind: Conflict, Wrong: fmt.Sprintf("%s changed meanwhile: look again", r.ID), Try: "spillway rentals " + string(r.ID), Err: err}
+		return errors.Join(bridge.ErrVersion, err)
 	}
-	return DecideAnswer{}, &Error{Kind: Unavailable, Wrong: "the answer was not stored: " + err.Error(), Try: "spillway status", Err: err}
+	return unstored(err)
+}
+
+// rebuffed keeps a record of an answer that a person may not give, once for
+// each person and question, and returns the refusal.
+func (d *Desk) rebuffed(ctx context.Context, p Person, r *bridge.Rental, refusal error) error {
+	res := (*Result)(nil)
+	if refusal != nil {
+		res = AsError(refusal).Result
+	}
+	if res == nil || AsError(refusal).Kind != Forbidden {
+		return refusal
+	}
+	news, err := d.Reader.News(ctx, NewsFilter{Rental: r.ID, Limit: recentNews})
+	if err != nil {
+		return refusal //nolint:nilerr // the refusal stands, with or without its record
+	}
+	said := func(n bridge.News) bool {
+		return n.Kind == bridge.NewsRebuffed && n.Who == p.Name && n.Digest == r.Digest && n.Text == string(res.Kind)
+	}
+	if slices.ContainsFunc(news, said) {
+		return refusal
+	}
+	record := bridge.News{At: d.Now(), Kind: bridge.NewsRebuffed, Cluster: r.Cluster, Rental: r.ID, Who: p.Name, Cost: r.Hold, Text: string(res.Kind), Digest: r.Digest}
+	_ = d.Loop.Remember(ctx, func(*bridge.Marks) {}, record) // the refusal stands, with or without its record
+	return refusal
 }

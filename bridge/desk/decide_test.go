@@ -117,7 +117,7 @@ func TestLateAndRepeatedAnswers(t *testing.T) {
 		"a yes after a no":               {who: "tom", before: answerAs("mei", false), kind: Conflict, says: "already denied by mei"},
 		"after its time, not yet lapsed": {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.snap.Now = noon.Add(2 * time.Hour) }, kind: Conflict, says: "too late"},
 		"after it lapsed":                {who: "mei", before: lapse, kind: Conflict, says: "too late: the question r-0013 lapsed at 2026-11-30 13:00 UTC"},
-		"when the price rose":            {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.snap.Offers[1].Rate = rate(33) }, kind: Conflict, says: "dearer"},
+		"when the price rose":            {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.snap.Offers[1].Rate = rate(33) }, kind: Conflict, says: "has changed since you saw it: it was at most 197.87 USD, now it is 204.05 USD"},
 		"while frozen":                   {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.marks.Frozen = true }, kind: Conflict, says: "frozen"},
 		"when a hard budget ran out":     {who: "mei", before: func(_ *testing.T, _ *Desk, w *world, _ Rental) { w.spent["site"] = usd(990) }, kind: OverBudget, says: "hard"},
 		"when somebody was faster": {who: "mei", before: func(t *testing.T, d *Desk, w *world, r Rental) {

@@ -155,10 +155,14 @@ func (b *books) write(r bridge.Rental, news []bridge.News, allowed func(at int) 
 }
 
 func (b *books) Propose(_ context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	r.Revision, r.Digest = 1, bridge.DigestOf(&r)
 	return b.write(r, news, func(int) error { return nil })
 }
 
 func (b *books) Save(_ context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	if d := bridge.DigestOf(&r); r.State == bridge.StateWaiting && d != r.Digest {
+		r.Revision, r.Digest, r.Yeses = r.Revision+1, d, nil
+	}
 	return b.write(r, news, func(int) error { return nil })
 }
 
@@ -167,7 +171,16 @@ func (b *books) Reserve(_ context.Context, r bridge.Rental, budgets []bridge.Bud
 }
 
 func (b *books) Approve(_ context.Context, d bridge.Decision, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
+	yeses := append(slices.Clone(r.Yeses), bridge.Yes{Who: d.Who, At: d.At})
+	last := len(yeses) >= d.Needs
+	if last != (r.State == bridge.StateLaunching) || r.Agreed(d.Who) {
+		return r, errors.New("not the last yes, or not a new one")
+	}
+	r.Yeses = yeses
 	return b.write(r, news, func(at int) error {
+		if !last {
+			return nil
+		}
 		if d.Who == r.Requester {
 			return errors.New("the requester decided")
 		}
@@ -210,9 +223,12 @@ func (w *world) Wake()                                      { w.woke++ }
 
 // rules maps the scheduler accounts nlp and vision to projects of site/ai.
 type rules struct {
-	terms   bridge.Terms
-	budgets []bridge.Budget
+	terms    bridge.Terms
+	budgets  []bridge.Budget
+	approval bridge.Approval
 }
+
+func (r *rules) Approval() bridge.Approval { return r.approval }
 
 func (r *rules) Budgets() []bridge.Budget { return r.budgets }
 

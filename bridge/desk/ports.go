@@ -83,4 +83,5 @@ type Viewer interface {
 type Rules interface {
 	bridge.Policy
 	Budgets() []bridge.Budget
+	Approval() bridge.Approval
 }

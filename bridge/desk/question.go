@@ -26,6 +26,9 @@ type Question struct {
 	Approvers []string  `json:"approvers"` // who may be asked
 	Mine      bool      `json:"mine"`      // the asker may say yes
 	Not       string    `json:"not,omitempty"`
+	Needs     int       `json:"needs"`           // persons who have to say yes
+	Urgent    bool      `json:"urgent"`          // about to lapse: the escalation is asked too
+	Ended     *Result   `json:"ended,omitempty"` // how, if it is closed
 }
 
 // Question answers what waits for a decision, and whether the asker may decide.
@@ -64,7 +67,7 @@ func (d *Desk) asQuestion(ctx context.Context, p Person, r *bridge.Rental, lang 
 	if err != nil {
 		return Question{}, err
 	}
-	out := Question{Rental: asRental(r, d.Now()), Budgets: asBalances(bs), Exceeds: []Balance{}, Approvers: d.approversOf(r.Account)}
+	out := Question{Rental: asRental(r, d.Now()), Budgets: asBalances(bs), Exceeds: []Balance{}, Approvers: d.asked(r), Needs: d.needs(r), Urgent: !r.Escalated.IsZero()}
 	v := bridge.Verdict{Why: r.Why, Cost: r.Hold, Pool: &r.Pool, Rental: r.ID}
 	for i := range bs {
 		if exceeds(r, &bs[i]) {
@@ -74,11 +77,15 @@ func (d *Desk) asQuestion(ctx context.Context, p Person, r *bridge.Rental, lang 
 	}
 	out.Why = lang.Why(&v)
 	if r.State != bridge.StateWaiting {
-		out.Not = "it asks nothing: it is " + string(r.State)
+		news, err := d.Reader.News(ctx, NewsFilter{Rental: r.ID, Limit: recentNews})
+		if err != nil {
+			return Question{}, unreadable(err)
+		}
+		out.Not, out.Ended = "it asks nothing: it is "+string(r.State), d.ended(r, news)
 		return out, nil
 	}
 	if _, err := d.mayDecide(ctx, p, r, true); err != nil {
-		out.Not = AsError(err).Wrong
+		out.Not = lang.Wrong(AsError(err))
 	}
 	out.Mine = out.Not == ""
 	return out, nil

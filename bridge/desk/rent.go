@@ -26,6 +26,16 @@ type RentRequest struct {
 	// accepts what policy and budget allow.
 	AtMost bridge.Money `json:"at_most"`
 	Lang   Lang         `json:"lang,omitempty"`
+	// Quote rents what a quote offered, its first offer or that of this number,
+	// instead of Wish.
+	Quote string `json:"quote,omitempty"`
+	Offer int    `json:"offer,omitempty"`
+	// Like asks for what an earlier rental was asked for; so does Again without
+	// any wish, for the latest.
+	Like string `json:"like,omitempty"`
+	// Delivery names one delivery of the request: the same one again is answered
+	// as the first was. Unlike a Key it does not mean that a second rental is wanted.
+	Delivery string `json:"delivery,omitempty"`
 }
 
 // RentAnswer is what was rented, or what waits for an approver.
@@ -49,16 +59,21 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	}
 	d.renting.Lock()
 	defer d.renting.Unlock()
+	pool, err := d.said(ctx, p, &q)
+	if err != nil {
+		return RentAnswer{}, err
+	}
 	req, err := d.understand(ctx, p, q.Wish, "rent")
 	if err != nil {
 		return RentAnswer{}, err
 	}
+	req.pool = pool
 	a := RentAnswer{Understood: req.wish.String(), Budgets: asBalances(req.bs), Approvers: d.approversOf(req.account)}
 	key := q.key(p, &req.wish)
 	if before, ok, err := d.rentedBefore(ctx, &q, key); err != nil {
 		return RentAnswer{}, err
 	} else if ok {
-		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), true, before.State == bridge.StateWaiting
+		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), before.Key != key || q.Delivery == "", before.State == bridge.StateWaiting
 		return a, nil
 	}
 	if err := d.served(ctx, req); err != nil {
@@ -75,7 +90,7 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	if err != nil {
 		return RentAnswer{}, err
 	}
-	r, err := d.draw(ctx, req.order(best, p), key, req.wish.Reason)
+	r, err := d.draw(ctx, req.order(best, p), key, &req.wish)
 	if err != nil {
 		return RentAnswer{}, refused(err, req)
 	}
@@ -84,9 +99,29 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	return a, nil
 }
 
+// said makes a request by the id of a quote or of a rental one with a wish,
+// and returns the pool that a quote was for.
+func (d *Desk) said(ctx context.Context, p Person, q *RentRequest) (*bridge.Pool, error) {
+	if q.Quote != "" {
+		return d.recall(p, q)
+	}
+	if q.Like == "" && (!q.Again || q.Wish.String() != "" || len(q.Wish.Words) > 0) {
+		return nil, nil //nolint:nilnil // No pool in particular.
+	}
+	w, err := d.asBefore(ctx, p, q.Like)
+	if err == nil {
+		q.Wish = w
+	}
+	return nil, err
+}
+
 // key names the request: who, then the caller's own word for it bound to what
 // was first asked under it, or what is wanted and a word of chance.
 func (q *RentRequest) key(p Person, w *Wish) string {
+	if q.Key == "" && q.Delivery != "" {
+		sum := sha256.Sum256([]byte(q.Delivery))
+		return p.Name + "/" + w.String() + "@" + hex.EncodeToString(sum[:])
+	}
 	if q.Key == "" {
 		return p.Name + "/" + w.String() + "@" + rand.Text()
 	}
@@ -235,14 +270,14 @@ func (r *request) order(q *Quoted, p Person) bridge.Order {
 
 // draw stores the rental of an order: with its hold within budget, else as a
 // question. Its create call is frozen by the engine before it is sent.
-func (d *Desk) draw(ctx context.Context, o bridge.Order, key, note string) (bridge.Rental, error) {
+func (d *Desk) draw(ctx context.Context, o bridge.Order, key string, w *Wish) (bridge.Rental, error) {
 	id, err := d.Writer.NextID(ctx)
 	if err != nil {
 		return bridge.Rental{}, fmt.Errorf("number a rental: %w", err)
 	}
 	now := d.Now()
 	r := bridge.Draw(id, &o, now)
-	r.Key, r.Note = key, note
+	r.Key, r.Note, r.Most = key, w.Reason, w.Max
 	news := bridge.News{At: now, Kind: bridge.NewsReserved, Cluster: r.Cluster, Rental: id, Who: o.Requester, Why: r.Why, Pool: &r.Pool, Cost: o.Hold}
 	if o.Ask == "" {
 		return d.Writer.Reserve(ctx, r, d.Rules.Budgets(), news)

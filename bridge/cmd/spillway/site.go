@@ -132,12 +132,15 @@ func (s *site) storeID(ctx context.Context) (string, error) {
 // Budgets and Terms make a site the desk's rules.
 func (s *site) Budgets() []bridge.Budget { return s.policy.Budgets() }
 
+// Approval is what the policy file says of answers to questions.
+func (s *site) Approval() bridge.Approval { return s.policy.Approval() }
+
 // Terms judges a demand by the policy file.
 func (s *site) Terms(d *bridge.Demand, f *bridge.Facts) *bridge.Terms { return s.judge.Terms(d, f) }
 
 func (s *site) roles() desk.Roles {
 	r := s.policy.Roles()
-	return desk.Roles{Admins: r.Admins, Approvers: r.Approvers}
+	return desk.Roles{Admins: r.Admins, Approvers: r.Approvers, Escalation: s.policy.Approval().Escalation}
 }
 
 // site loads what the configuration names, for a command that needs it whole.

@@ -72,6 +72,9 @@ func (s *stand) who(context.Context, int) (string, []string, error) {
 // Budgets and Terms make it the desk's rules.
 func (s *stand) Budgets() []bridge.Budget { return s.policy.Budgets() }
 
+// Approval is what the policy says of answers.
+func (s *stand) Approval() bridge.Approval { return s.policy.Approval() }
+
 func (s *stand) Terms(d *bridge.Demand, f *bridge.Facts) *bridge.Terms { return s.judge.Terms(d, f) }
 func (s *stand) Wake()                                                 {}
 
@@ -152,7 +155,7 @@ func (s *stand) open(ts *testscript.TestScript) error {
 	roles := s.policy.Roles()
 	d := desk.New(desk.Config{
 		Version: "test", Reader: books{s.store}, Writer: books{s.store}, Viewer: s, Loop: s, Rules: s,
-		Roles: desk.Roles{Admins: roles.Admins, Approvers: roles.Approvers}, Clusters: []string{"main"}, Now: s.clock,
+		Roles: desk.Roles{Admins: roles.Admins, Approvers: roles.Approvers, Escalation: s.policy.Approval().Escalation}, Clusters: []string{"main"}, Now: s.clock,
 	})
 	l, err := socket.Listen(filepath.Join(s.dir, "s"))
 	if err != nil {
