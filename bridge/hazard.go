@@ -115,3 +115,21 @@ func amend(hs []Hazard, p Pool, now time.Time, change func(*Hazard)) []Hazard {
 	slices.SortFunc(out, func(a, b Hazard) int { return comparePools(&a.Pool, &b.Pool) })
 	return out
 }
+
+// Hazards are what is known of all pools, with the machine time of the spot
+// machines that live now: it is written down when they are gone.
+func Hazards(known []Hazard, rentals []Rental, now time.Time) []Hazard {
+	out := known
+	for i := range rentals {
+		r := &rentals[i]
+		if r.Pool.Market != Spot {
+			continue
+		}
+		for k := range r.Machines {
+			if m := &r.Machines[k]; !m.Started.IsZero() && m.Stopped.IsZero() && m.State != MachineGone {
+				out = Lived(out, r.Pool, now.Sub(m.Started), now)
+			}
+		}
+	}
+	return out
+}
