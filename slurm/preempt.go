@@ -263,13 +263,3 @@ func (c *Cluster) shifted(j *job) bool {
 func (c *Cluster) delayed(j *job) bool {
 	return j.Restarts > 0 && j.Dependency == "" && j.Priority != 0 && j.Eligible.After(c.options.Now().Add(time.Second))
 }
-
-// wake makes slurmctld look again at a requeued job that it set aside, with
-// priority zero, because its nodes were missing when it came back. Whether
-// they are there now is the scheduler's to find.
-func (c *Cluster) wake(ctx context.Context, j *job) error {
-	if j.Restarts == 0 || reasonWord(j.Reason) != "BadConstraints" {
-		return nil
-	}
-	return c.write(ctx, "release", address(j))
-}

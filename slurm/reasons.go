@@ -121,6 +121,9 @@ func (c *Cluster) standing(j *job, v *view) bridge.Standing {
 	if j.Dependency != "" {
 		return bridge.StandingUser
 	}
+	if word == "BadConstraints" && j.Restarts > 0 {
+		return bridge.StandingSoon // it ran before: set aside while its nodes were missing, see Nudge
+	}
 	if word == "BeginTime" || j.Eligible.After(v.now) {
 		if j.Restarts > 0 && !j.Eligible.After(v.now.Add(requeueDelay)) {
 			return bridge.StandingSoon

@@ -49,6 +49,7 @@ type job struct {
 	eligible    time.Time
 	submitted   time.Time
 	restarts    int
+	aside       int  // pending and set aside: so many nudges bring it back
 	anywhere    bool // may start on any node, overlay or not: a job of another money
 }
 
@@ -56,6 +57,7 @@ type node struct {
 	name    string
 	gpus    int
 	drained bool
+	reason  string
 	dead    bool
 }
 
@@ -115,7 +117,7 @@ func (c *cluster) advance() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
-		if j := c.jobs[id]; j.state == "pending" && !j.eligible.After(now) {
+		if j := c.jobs[id]; j.state == "pending" && !j.eligible.After(now) && j.aside == 0 {
 			c.place(j)
 		}
 	}
@@ -235,6 +237,9 @@ func (j *job) demand() bridge.Demand {
 		Submitted: j.submitted, Eligible: j.eligible, TimeLimit: j.limit, Restartable: j.restartable, Restarts: j.restarts,
 		Standing: bridge.StandingHelps, Word: "Resources", Overlays: slices.Sorted(maps.Keys(j.routed)),
 	}
+	if j.aside > 0 {
+		d.Standing, d.Word = bridge.StandingSoon, "BadConstraints"
+	}
 	if j.eligible.After(time.Now()) {
 		d.Standing, d.Word = bridge.StandingSoon, "BeginTime"
 	}
@@ -319,15 +324,15 @@ func (c *cluster) Unroute(_ context.Context, r *bridge.Rental, id bridge.JobID) 
 	return nil
 }
 
-func (c *cluster) Drain(_ context.Context, nodes []string, _ string) error {
+func (c *cluster) Drain(_ context.Context, nodes []string, why string) error {
 	leave, err := c.enter("Drain")
 	if err != nil {
 		return err
 	}
 	defer leave()
 	for _, n := range nodes {
-		if x := c.nodes[n]; x != nil {
-			x.drained = true
+		if x := c.nodes[n]; x != nil && !x.drained {
+			x.drained, x.reason = true, why
 		}
 	}
 	return nil
@@ -414,3 +419,49 @@ func (c *cluster) slowness() time.Duration { c.mu.Lock(); defer c.mu.Unlock(); r
 
 // set changes the cluster.
 func (c *cluster) set(f func(*cluster)) { c.mu.Lock(); defer c.mu.Unlock(); f(c) }
+
+func (c *cluster) Undrain(_ context.Context, nodes []string, why string) error {
+	leave, err := c.enter("Undrain")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for _, n := range nodes {
+		if x := c.nodes[n]; x != nil && x.reason == why {
+			x.drained, x.reason = false, ""
+		}
+	}
+	return nil
+}
+
+func (c *cluster) Nudge(_ context.Context, id bridge.JobID) error {
+	leave, err := c.enter("Nudge")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	j := c.jobs[id]
+	if j == nil || j.state != "pending" {
+		return bridge.ErrNoJob
+	}
+	if j.aside > 0 {
+		j.aside--
+	}
+	return nil
+}
+
+func (c *cluster) Ending(_ context.Context, id bridge.JobID) (string, error) {
+	leave, err := c.enter("Ending")
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	j := c.jobs[id]
+	switch {
+	case j == nil:
+		return "", bridge.ErrNoJob
+	case j.state == "done":
+		return "COMPLETED", nil
+	}
+	return strings.ToUpper(j.state), nil
+}

@@ -125,6 +125,18 @@ func (s doomedScheduler) Expedite(ctx context.Context, j bridge.JobID) (bool, er
 	return through(s.d, "Expedite", func() (bool, error) { return s.in.Expedite(ctx, j) })
 }
 
+func (s doomedScheduler) Undrain(ctx context.Context, nodes []string, why string) error {
+	return throughErr(s.d, "Undrain", func() error { return s.in.Undrain(ctx, nodes, why) })
+}
+
+func (s doomedScheduler) Nudge(ctx context.Context, j bridge.JobID) error {
+	return throughErr(s.d, "Nudge", func() error { return s.in.Nudge(ctx, j) })
+}
+
+func (s doomedScheduler) Ending(ctx context.Context, j bridge.JobID) (string, error) {
+	return through(s.d, "Ending", func() (string, error) { return s.in.Ending(ctx, j) })
+}
+
 func (s doomedScheduler) Comment(ctx context.Context, j bridge.JobID, text string) error {
 	return throughErr(s.d, "Comment", func() error { return s.in.Comment(ctx, j, text) })
 }
@@ -290,7 +302,7 @@ func (c *cloud) nodeOf(id string) string {
 // points are the crash points worth a run: every write, and of each kind of
 // read the first few.
 func points(passed []string) []string {
-	reads := []string{"Observe", "List", "Live", "Marks", "Balances", "Offers", "ObserveCreate", "Expedite"}
+	reads := []string{"Observe", "List", "Live", "Marks", "Balances", "Offers", "ObserveCreate", "Expedite", "Ending"}
 	var out []string
 	for _, p := range passed {
 		f := strings.Fields(p)
@@ -318,7 +330,7 @@ func TestINV_I25_CrashAtEveryCall(t *testing.T) {
 	for _, typ := range []reflect.Type{reflect.TypeFor[engine.Scheduler](), reflect.TypeFor[engine.Cloud](), reflect.TypeFor[engine.Store]()} {
 		for method := range typ.Methods() {
 			name := method.Name
-			known := slices.Contains([]string{"Name", "StoreID", "Epoch", "Enrolment", "Comment", "Propose", "Extend", "Unroute", "Down", "Post"}, name)
+			known := slices.Contains([]string{"Name", "StoreID", "Epoch", "Enrolment", "Comment", "Propose", "Extend", "Unroute", "Down", "Post", "Undrain", "Nudge", "Ending"}, name)
 			if !known && !slices.ContainsFunc(all, func(p string) bool { return strings.HasPrefix(p, name+" ") }) {
 				t.Errorf("the story never calls %s", name)
 			}

@@ -23,6 +23,7 @@ type Engine struct {
 	memory *memory // what may be lost at a crash; of the loop goroutine
 	gauges *gauges
 
+	reports reports    // of machines' agents
 	told    sync.Map   // clouds, by name, that told of a change
 	marksMu sync.Mutex // between the loop and the desk
 	shown   atomic.Pointer[shown]

@@ -29,24 +29,21 @@ func (e *Engine) join(ctx context.Context, c *cycle) error {
 // register takes one rental's machines through registration and admission.
 func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *sight) error {
 	var news []bridge.News
-	wrong := ""
+	var bad fault
 	for i := range r.Machines {
 		m := &r.Machines[i]
 		if m.State != bridge.MachineCreated {
 			continue
 		}
-		n := q.nodes[m.Node]
-		if n == nil {
-			continue
-		}
-		if why := lacking(r, n); why != "" {
-			m.State, m.Fault, wrong = bridge.MachineReleasing, why, why
+		ready, wrong := e.examine(r, m, q.nodes[m.Node])
+		switch {
+		case wrong.why != "":
+			bad = wrong
+			m.State, m.Fault = bridge.MachineReleasing, wrong.text
 			t := c.tellMachine(bridge.NewsReleasing, r, m)
-			t.Why, t.Text = bridge.ReasonWrongShape, why
+			t.Why, t.Text = wrong.why, wrong.text
 			news = append(news, t)
-			continue
-		}
-		if n.Responding && n.Usable {
+		case ready:
 			m.State, m.Joined = bridge.MachineJoined, c.now
 			news = append(news, c.tellMachine(bridge.NewsJoined, r, m))
 		}
@@ -56,8 +53,8 @@ func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *si
 			return err
 		}
 	}
-	if wrong != "" {
-		if err := e.misfit(ctx, c, r, wrong); err != nil || r.State == bridge.StateReleasing {
+	if bad.why != "" {
+		if err := e.misfit(ctx, c, r, bad); err != nil || r.State == bridge.StateReleasing {
 			return err
 		}
 	}
@@ -65,6 +62,30 @@ func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *si
 		return err
 	}
 	return e.admit(ctx, c, r, q)
+}
+
+// fault is why a machine is not taken.
+type fault struct {
+	why  bridge.Reason
+	text string
+}
+
+// examine reports whether a machine may join, or why it never will: what its
+// own agent found counts even before it has registered.
+func (e *Engine) examine(r *bridge.Rental, m *bridge.Machine, n *bridge.Node) (ready bool, wrong fault) {
+	h, reported := e.reports.of(r, m)
+	if e.o.Gate && h.Health == bridge.HealthUnfit {
+		e.gauges.unfit.WithLabelValues(r.Pool.Cloud).Inc()
+		return false, fault{bridge.ReasonUnfit, h.failures()}
+	}
+	if n == nil {
+		return false, fault{}
+	}
+	if why := lacking(r, n); why != "" {
+		return false, fault{bridge.ReasonWrongShape, why}
+	}
+	fit := !e.o.Gate || reported && h.Health == bridge.HealthFit
+	return fit && n.Responding && n.Usable, fault{}
 }
 
 // lacking says what a registered node has less of than declared.
@@ -90,11 +111,12 @@ func lacking(r *bridge.Rental, n *bridge.Node) string {
 }
 
 // misfit lets the pool rest and counts the failure; a gang goes back whole.
-func (e *Engine) misfit(ctx context.Context, c *cycle, r *bridge.Rental, why string) error {
-	err := errors.Join(e.poolDown(ctx, c, r.Pool, bridge.CloudUnknown, errors.New(why)), e.fail(ctx, c))
+func (e *Engine) misfit(ctx context.Context, c *cycle, r *bridge.Rental, bad fault) error {
+	cause := &bridge.CloudError{Kind: bridge.CloudUnknown, Op: "join", Cloud: r.Pool.Cloud, Code: string(bad.why), Message: bad.text}
+	err := errors.Join(e.poolDown(ctx, c, r.Pool, cause.Kind, cause), e.fail(ctx, c))
 	if r.State == bridge.StateJoining && (r.Gang > 1 || len(nodesOf(r, bridge.MachineJoined, bridge.MachineCreated)) == 0) {
-		r.Note = why
-		return errors.Join(err, e.giveUp(ctx, c, r, bridge.EventRelease, bridge.ReasonWrongShape))
+		r.Note = bad.text
+		return errors.Join(err, e.giveUp(ctx, c, r, bridge.EventRelease, bad.why))
 	}
 	return err
 }

@@ -25,6 +25,8 @@ type gauges struct {
 	creates   *prometheus.CounterVec
 	refused   *prometheus.CounterVec
 	settled   *prometheus.CounterVec
+	unheard   prometheus.Counter
+	unfit     *prometheus.CounterVec
 	drained   prometheus.Histogram
 	eligible  prometheus.Histogram
 	started   prometheus.Histogram
@@ -63,6 +65,8 @@ func newGauges(reg prometheus.Registerer) *gauges {
 		creates:   counter("creates_total", "Create calls sent.", "cloud"),
 		refused:   counter("create_failures_total", "Create calls that did not succeed, by kind.", "cloud", "kind"),
 		settled:   counter("settled_total", "Rentals settled.", "cloud"),
+		unheard:   counter("reports_ignored_total", "Reports of machines that are not rented.").WithLabelValues(),
+		unfit:     counter("machines_unfit_total", "Machines that failed their own checks.", "cloud"),
 		drained:   histogram("notice_to_drained_seconds", "From a cloud's notice to drained and signalled."),
 		eligible:  histogram("stopped_to_eligible_seconds", "From steps dead to job eligible again."),
 		started:   histogram("admit_to_run_seconds", "From machines admitted to their first job running."),

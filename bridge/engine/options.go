@@ -27,6 +27,9 @@ type Options struct {
 	// Explain says a verdict to the owner of a job, in one sentence; nil: owners
 	// are told nothing.
 	Explain func(*bridge.Verdict) string
+	// Gate keeps machines out until their own agents say that they are fit. It
+	// needs machines that have agents, which Hear listens to.
+	Gate bool
 	// Clock is the time of the host, UTC.
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -161,9 +164,10 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		o: o, store: o.Store, limits: o.Limits, log: o.Log,
 		clouds: map[string]Cloud{}, wake: make(chan struct{}, 1),
-		cancel: cancel,
-		memory: newMemory(),
-		gauges: newGauges(o.Metrics),
+		cancel:  cancel,
+		memory:  newMemory(),
+		reports: reports{latest: map[machineKey]heard{}, strangers: map[machineKey]bool{}},
+		gauges:  newGauges(o.Metrics),
 	}
 	e.calls = newCalls(ctx, o.Limits.Lane, e.Wake)
 	for _, c := range o.Clouds {

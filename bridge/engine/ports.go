@@ -61,6 +61,18 @@ type Preempter interface {
 	Expedite(ctx context.Context, job bridge.JobID) (bool, error)
 }
 
+// Reviver repairs what a reclaim, or one that was called off, leaves behind.
+type Reviver interface {
+	// Undrain puts nodes back into service that were drained with that reason.
+	// Those that somebody else drained stay drained.
+	Undrain(ctx context.Context, nodes []string, why string) error
+	// Nudge makes the scheduler look anew at a requeued job that it set aside.
+	Nudge(ctx context.Context, job bridge.JobID) error
+	// Ending is the scheduler's word for how a job has ended, or stands.
+	// bridge.ErrNoJob when it has forgotten it.
+	Ending(ctx context.Context, job bridge.JobID) (string, error)
+}
+
 // Commenter writes an explanation where the job's owner sees it.
 type Commenter interface {
 	Comment(ctx context.Context, job bridge.JobID, text string) error
@@ -73,6 +85,7 @@ type Scheduler interface {
 	Admitter
 	Router
 	Preempter
+	Reviver
 	Commenter
 }
 

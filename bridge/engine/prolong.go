@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -169,6 +170,7 @@ func (e *Engine) forgetLimits(c *cycle) {
 			delete(e.memory.limits, key)
 		}
 	}
+	maps.DeleteFunc(e.memory.where, func(key string, _ []string) bool { return !running[key] })
 	for key := range e.memory.warned {
 		if i := strings.LastIndexByte(key, '/'); i > 0 {
 			j := strings.LastIndexByte(key[:i], '/')

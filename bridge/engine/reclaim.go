@@ -21,12 +21,15 @@ import (
 func (e *Engine) reclaim(ctx context.Context, c *cycle) error {
 	var errs []error
 	for _, r := range c.rentals(bridge.StateJoining, bridge.StateAdmitted, bridge.StateDraining, bridge.StateReleasing) {
+		if q, fresh := c.queue(r.Cluster); fresh && len(r.Alerted) > 0 {
+			errs = append(errs, e.aftermath(ctx, c, &r, q))
+		}
 		if noticed := nodesOf(&r, bridge.MachineNoticed); len(noticed) > 0 && r.State != bridge.StateReleasing {
 			errs = append(errs, e.vacate(ctx, c, &r, noticed))
 		}
-		errs = append(errs, e.bury(ctx, c, &r))
+		errs = append(errs, e.restore(ctx, c, &r), e.bury(ctx, c, &r))
 	}
-	errs = append(errs, e.expedite(ctx, c))
+	errs = append(errs, e.expedite(ctx, c), e.revive(ctx, c))
 	return errors.Join(errs...)
 }
 
@@ -48,45 +51,76 @@ func (e *Engine) vacate(ctx context.Context, c *cycle, r *bridge.Rental, noticed
 			errs = append(errs, e.requeue(ctx, c, r, &runs[i], bridge.ReasonNotice))
 		}
 	}
-	errs = append(errs, e.handBack(ctx, c, r, noticed, fresh && len(runs) == 0))
+	errs = append(errs, e.handBack(ctx, c, r, noticed, fresh && len(q.on(nodes...)) == 0))
 	return errors.Join(errs...)
 }
 
-// alert drains nodes and signals their jobs, once.
+// drainReason stands in the scheduler at nodes that we drain for a notice.
+const drainReason = "spillway: reclaim"
+
+// alert drains nodes and signals their jobs, each once. What is done is stored
+// with the rental: after a crash in between it is done again, and never left out.
 func (e *Engine) alert(ctx context.Context, c *cycle, r *bridge.Rental, nodes []string, runs []bridge.Run) error {
-	fresh := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return e.memory.drained[n] })
-	if len(fresh) == 0 {
-		return nil
+	fresh := undrained(r, nodes)
+	if len(fresh) > 0 {
+		err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Drain(ctx, fresh, drainReason) })
+		if err != nil {
+			return fmt.Errorf("drain %v for a notice: %w", fresh, err)
+		}
 	}
-	err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error {
-		return s.Drain(ctx, fresh, "spillway: reclaim")
-	})
-	if err != nil {
-		return fmt.Errorf("drain %v for a notice: %w", fresh, err)
+	signalled, err := e.signal(ctx, r, runs)
+	if len(fresh) == 0 && !signalled {
+		return err
 	}
+	var news []bridge.News
+	if len(fresh) > 0 {
+		n := c.tell(bridge.NewsDrained, r)
+		n.Why, n.Node = bridge.ReasonNotice, fresh[0]
+		if at := noticedAt(r); !at.IsZero() {
+			n.Took = max(e.o.Clock().Sub(at), 0)
+			e.gauges.drained.Observe(n.Took.Seconds())
+		}
+		news = append(news, n)
+	}
+	for i := range r.Machines {
+		if m := &r.Machines[i]; slices.Contains(fresh, m.Node) {
+			m.Drained = c.now
+			e.memory.drained[m.Node] = true
+		}
+	}
+	return errors.Join(err, e.save(ctx, c, r, news...))
+}
+
+// undrained are those of the nodes that were not drained for this notice yet.
+func undrained(r *bridge.Rental, nodes []string) []string {
+	var out []string
+	for i := range r.Machines {
+		if m := &r.Machines[i]; m.Drained.IsZero() && slices.Contains(nodes, m.Node) {
+			out = append(out, m.Node)
+		}
+	}
+	return out
+}
+
+// signal signals the jobs that opted in and were not signalled yet, and
+// reports whether there were any.
+func (e *Engine) signal(ctx context.Context, r *bridge.Rental, runs []bridge.Run) (bool, error) {
 	var errs []error
+	some := false
 	for i := range runs {
+		job := runs[i].Job
 		t := e.terms(r, &runs[i])
-		if t.Signal == "" {
+		if t.Signal == "" || slices.Contains(r.Alerted, job) || e.memory.requeued[jobKey(r.Cluster, job)] {
 			continue
 		}
-		err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error {
-			return s.Signal(ctx, runs[i].Job, t.Signal, t.SignalTo)
-		})
+		err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error { return s.Signal(ctx, job, t.Signal, t.SignalTo) })
 		if err != nil && !errors.Is(err, bridge.ErrNoJob) {
-			errs = append(errs, fmt.Errorf("signal job %s: %w", runs[i].Job, err))
+			errs = append(errs, fmt.Errorf("signal job %s: %w", job, err))
+			continue
 		}
+		r.Alerted, some = append(r.Alerted, job), true
 	}
-	n := c.tell(bridge.NewsDrained, r)
-	n.Why, n.Node = bridge.ReasonNotice, fresh[0]
-	if at := noticedAt(r); !at.IsZero() {
-		n.Took = max(e.o.Clock().Sub(at), 0)
-		e.gauges.drained.Observe(n.Took.Seconds())
-	}
-	for _, node := range fresh {
-		e.memory.drained[node] = true
-	}
-	return errors.Join(append(errs, e.store.Tell(ctx, n))...)
+	return some, errors.Join(errs...)
 }
 
 // noticedAt is when the newest notice of a rental was given.
@@ -180,18 +214,19 @@ func (e *Engine) countReclaim(ctx context.Context, c *cycle, r *bridge.Rental, j
 
 // drop ends a rental's promise to a job, so that the job counts as demand again.
 func (e *Engine) drop(ctx context.Context, c *cycle, r *bridge.Rental, job bridge.JobID, news ...bridge.News) error {
-	r.Jobs = slices.DeleteFunc(r.Jobs, func(j bridge.JobID) bool { return j == job })
+	r.Jobs, r.Alerted = without(r.Jobs, job), without(r.Alerted, job)
 	delete(e.memory.routed[r.ID], job)
 	return e.save(ctx, c, r, news...)
 }
 
 // handBack releases noticed machines that are empty, and the whole of a gang
-// that lost one.
+// that loses one: not before its job has used its window, in which the notice
+// may yet be called off.
 func (e *Engine) handBack(ctx context.Context, c *cycle, r *bridge.Rental, noticed []string, empty bool) error {
-	if r.Gang > 1 {
+	if r.Gang > 1 && (empty || r.State == bridge.StateJoining || len(r.Alerted) == 0) {
 		return e.breakGang(ctx, c, r, bridge.ReasonNotice)
 	}
-	if !empty {
+	if !empty || r.Gang > 1 {
 		return nil
 	}
 	if err := e.dismiss(ctx, r, noticed); err != nil {

@@ -112,8 +112,8 @@ func TestINV_I16_JobThatMayNotBeRequeuedKeepsItsLastSeconds(t *testing.T) {
 		w.until(time.Minute, "running", w.state("1", "running"))
 		w.a.notice("a-001")
 		w.until(3*time.Minute, "job done in its last seconds", w.state("1", "done"))
-		if w.cluster.called("Requeue") != 0 || w.told(bridge.NewsWarning) != 1 {
-			t.Errorf("%d requeues, %d warnings; want 0, 1", w.cluster.called("Requeue"), w.told(bridge.NewsWarning))
+		if n := w.warnings("may not be requeued"); w.cluster.called("Requeue") != 0 || n != 1 {
+			t.Errorf("%d requeues, %d warnings; want 0, 1", w.cluster.called("Requeue"), n)
 		}
 		w.settled(5 * time.Minute)
 	})

@@ -69,6 +69,11 @@ func (s *sight) waiting(job bridge.JobID) []*bridge.Demand {
 	return s.waits[job.Base()]
 }
 
+// queued reports whether a job itself waits; a task of an array for itself.
+func (s *sight) queued(job bridge.JobID) bool {
+	return slices.ContainsFunc(s.waiting(job), func(d *bridge.Demand) bool { return d.Job == job })
+}
+
 // promised reports whether a rental was made for, or routed to, a job or the
 // array it is a task of.
 func promised(r *bridge.Rental, job bridge.JobID) bool {

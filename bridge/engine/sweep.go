@@ -17,6 +17,7 @@ import (
 // found, noticed, gone or absent; then machines nobody knows; then nodes
 // whose machine is long gone.
 func (e *Engine) sweep(ctx context.Context, c *cycle) error {
+	e.reports.prune(c.live)
 	var errs []error
 	for _, r := range c.rentals(bridge.StateLaunching, bridge.StateJoining, bridge.StateAdmitted, bridge.StateDraining, bridge.StateReleasing) {
 		errs = append(errs, e.learn(ctx, c, &r))
@@ -42,7 +43,8 @@ func (e *Engine) learn(ctx context.Context, c *cycle, r *bridge.Rental) error {
 			news = append(news, e.absent(c, r, list)...)
 		}
 	}
-	if reflect.DeepEqual(before, *r) {
+	news = append(news, e.listenTo(c, r)...)
+	if reflect.DeepEqual(before, *r) && len(news) == 0 {
 		return nil
 	}
 	return e.save(ctx, c, r, news...)
@@ -139,21 +141,10 @@ func (e *Engine) see(c *cycle, r *bridge.Rental, m *bridge.Machine, in *bridge.I
 		m.State, m.Stopped = bridge.MachineReleasing, noTime
 	}
 	m.Absent, m.AbsentAt = 0, noTime
-	return append(news, c.seeNotice(r, m, in)...)
-}
-
-// seeNotice records the first word of a machine being taken back.
-func (c *cycle) seeNotice(r *bridge.Rental, m *bridge.Machine, in *bridge.Instance) []bridge.News {
-	if in.NoticeAt.IsZero() || !m.NoticeAt.IsZero() {
-		return nil
+	if in.NoticeAt.IsZero() {
+		return news
 	}
-	m.NoticeAt, m.ReclaimAt = in.NoticeAt.UTC(), in.ReclaimAt.UTC()
-	if m.State == bridge.MachineJoined || m.State == bridge.MachineCreated {
-		m.State = bridge.MachineNoticed
-	}
-	n := c.tellMachine(bridge.NewsNotice, r, m) // the journal, before anything is done
-	n.Why = bridge.ReasonNotice
-	return []bridge.News{n}
+	return append(news, c.noticed(r, m, noticeSource{at: in.NoticeAt.UTC(), reclaim: in.ReclaimAt.UTC()})...)
 }
 
 // seeGone records that the cloud says a machine is gone.

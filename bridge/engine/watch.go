@@ -20,7 +20,7 @@ func (e *Engine) watch(ctx context.Context, c *cycle) error {
 			continue
 		}
 		runs := q.on(nodesOf(&r, bridge.MachineJoined, bridge.MachineNoticed)...)
-		errs = append(errs, e.follow(ctx, c, &r, runs), e.foreign(ctx, c, &r, runs))
+		errs = append(errs, e.follow(ctx, c, &r, q, runs), e.foreign(ctx, c, &r, runs))
 		if r.State == bridge.StateAdmitted {
 			errs = append(errs, e.letIn(ctx, c, &r, q), e.prolong(ctx, c, &r, runs), e.postpone(c, &r))
 		}
@@ -34,13 +34,15 @@ func (e *Engine) watch(ctx context.Context, c *cycle) error {
 
 // follow tells of jobs that came and went, and keeps since when the rental and
 // each of its machines are idle.
-func (e *Engine) follow(ctx context.Context, c *cycle, r *bridge.Rental, runs []bridge.Run) error {
+func (e *Engine) follow(ctx context.Context, c *cycle, r *bridge.Rental, q *sight, runs []bridge.Run) error {
 	before := copyRental(*r)
 	var news []bridge.News
+	var errs []error
 	for i := range runs {
 		if !slices.Contains(r.Running, runs[i].Job) {
 			news = append(news, e.arrived(c, r, &runs[i]))
 		}
+		e.memory.where[jobKey(r.Cluster, runs[i].Job)] = runs[i].Nodes
 	}
 	r.Running = jobsOf(runs)
 	for _, j := range before.Running {
@@ -48,6 +50,8 @@ func (e *Engine) follow(ctx context.Context, c *cycle, r *bridge.Rental, runs []
 			n := c.tell(bridge.NewsFinished, r)
 			n.Job = j
 			news = append(news, n)
+			errs = append(errs, e.outcome(ctx, c, r, q, j))
+			delete(e.memory.where, jobKey(r.Cluster, j))
 		}
 	}
 	r.IdleSince = idleSince(r.IdleSince, len(runs) > 0, c.now)
@@ -57,10 +61,10 @@ func (e *Engine) follow(ctx context.Context, c *cycle, r *bridge.Rental, runs []
 			m.IdleSince = idleSince(m.IdleSince, busy, c.now)
 		}
 	}
-	if len(news) == 0 && reflect.DeepEqual(before, *r) {
-		return nil
+	if len(news) > 0 || !reflect.DeepEqual(before, *r) {
+		errs = append(errs, e.save(ctx, c, r, news...))
 	}
-	return e.save(ctx, c, r, news...)
+	return errors.Join(errs...)
 }
 
 // arrived is the news of a job's start.

@@ -35,6 +35,7 @@ type world struct {
 	decide  func(*bridge.Snapshot) bridge.Plan
 	metrics prometheus.Registerer
 	skew    time.Duration // of the bridge's clock
+	gate    bool          // machines join when their agents say that they are fit
 	ports   func(*world, engine.Scheduler, engine.Cloud, engine.Store) (engine.Scheduler, engine.Cloud, engine.Store)
 
 	store  *store.Store
@@ -148,7 +149,7 @@ func (w *world) open() {
 	}
 	w.store = s
 	o := engine.Options{
-		Clusters: map[string]engine.Scheduler{}, Policy: w, Budgets: w.budgets, Limits: w.limits, Decide: w.decide, Clock: w.now, Metrics: w.metrics,
+		Clusters: map[string]engine.Scheduler{}, Policy: w, Budgets: w.budgets, Limits: w.limits, Decide: w.decide, Clock: w.now, Metrics: w.metrics, Gate: w.gate,
 		Boot: func(r *bridge.Rental, now time.Time) (bridge.Boot, error) {
 			return bridge.Boot{URL: "https://bridge", Ticket: "t-" + now.Format(time.RFC3339Nano), Expires: r.Expires}, nil
 		},
