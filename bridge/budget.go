@@ -76,6 +76,7 @@ const (
 	NewsGone      NewsKind = "gone" // one machine
 	NewsSettled   NewsKind = "settled"
 	NewsExtended  NewsKind = "extended"
+	NewsTimed     NewsKind = "timed" // a person said when it is to be drained
 	NewsOrphan    NewsKind = "orphan"
 	NewsForeign   NewsKind = "foreign-job"
 	NewsFrozen    NewsKind = "frozen"

@@ -80,6 +80,9 @@ func returnOf(r *Rental, now time.Time, occ *occupancy, pending map[string]map[J
 	case !r.Expires.IsZero() && !now.Before(r.Expires):
 		all.Why, all.Drain = ReasonExpired, busy && r.State == StateAdmitted
 		return all, true
+	case !r.ReleaseAt.IsZero() && !now.Before(r.ReleaseAt) && r.State != StateDraining:
+		all.Why, all.Drain = ReasonAskedRelease, busy && r.State == StateAdmitted
+		return all, true
 	case busy || r.State == StateDraining:
 		return idleMachines(r, now, occ)
 	case broken(r):

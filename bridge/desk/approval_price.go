@@ -11,6 +11,9 @@ import (
 // to a ceiling. Where policy and the requester allow the new price the question
 // is asked anew with it, and old buttons are superseded; else it stays as it is.
 func (d *Desk) dearer(ctx context.Context, p Person, r *bridge.Rental) error {
+	if r.Extends != "" {
+		return nil // its machines run, at the ceiling they were rented with
+	}
 	snap, _, err := d.look()
 	if err != nil {
 		return err

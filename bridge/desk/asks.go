@@ -27,5 +27,11 @@ var (
 	AskWhoAmI   = Ask[WhoAmIRequest, WhoAmIAnswer]{"whoami", true, (*Desk).WhoAmI}
 	AskNews     = Ask[NewsRequest, NewsAnswer]{"news", true, (*Desk).News}
 	AskLedger   = Ask[LedgerRequest, LedgerAnswer]{"ledger", true, (*Desk).CheckBooks}
+	AskNames    = Ask[NamesRequest, NamesAnswer]{"names", true, (*Desk).Names}
+	AskPrices   = Ask[PricesRequest, PricesAnswer]{"prices", true, (*Desk).Prices}
+	AskBudget   = Ask[BudgetRequest, BudgetAnswer]{"budget", true, (*Desk).Budget}
+	AskReport   = Ask[ReportRequest, ReportAnswer]{"report", true, (*Desk).Report}
+	AskExtend   = Ask[ExtendRequest, ExtendAnswer]{"extend", false, (*Desk).Extend}
+	AskCancel   = Ask[CancelRequest, CancelAnswer]{"cancel", false, (*Desk).Cancel}
 	AskStatus   = Ask[StatusRequest, StatusAnswer]{"status", true, (*Desk).Status}
 )

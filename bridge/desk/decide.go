@@ -105,6 +105,10 @@ func (d *Desk) apply(ctx context.Context, r *bridge.Rental, p Person, q *DecideR
 		return *r, "", err
 	}
 	changed.State, changed.Since = next, a.At
+	if a.Yes && r.Extends != "" {
+		saved, err := d.grantExtension(ctx, a, changed, news)
+		return saved, ResultApproved, err
+	}
 	if a.Yes {
 		changed.ApprovedBy, changed.Expires = a.Who, a.At.Add(r.Life).Truncate(time.Second)
 		saved, err := d.Writer.Approve(ctx, a, changed, d.Rules.Budgets(), news)

@@ -38,6 +38,8 @@ type Desk struct {
 	// renting makes "look for the key, then rent" one step, so that the same key
 	// sent twice at once rents once.
 	renting sync.Mutex
+
+	kept keptQuotes
 }
 
 // New returns a desk.

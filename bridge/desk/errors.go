@@ -79,6 +79,9 @@ func (r *request) no(kind ErrorKind, try, format string, args ...any) *Error {
 
 // unstored says that a change did not reach the store.
 func unstored(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
 	e := wrong(Unavailable, "spillway status", "that was not stored: %s", err)
 	e.Err = err
 	return e

@@ -191,6 +191,37 @@ func (b *books) Approve(_ context.Context, d bridge.Decision, r bridge.Rental, b
 	})
 }
 
+func (b *books) Extend(_ context.Context, r bridge.Rental, more bridge.Money, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
+	total, err := r.Hold.Add(more)
+	if err != nil {
+		return r, err
+	}
+	r.Hold = total
+	return b.write(r, news, func(int) error { return b.room(&r, budgets, false) })
+}
+
+func (b *books) ApproveExtension(ctx context.Context, d bridge.Decision, q, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (question, extended bridge.Rental, err error) {
+	if d.Who == q.Requester {
+		return q, r, errors.New("the requester decided")
+	}
+	var hard []bridge.Budget
+	for _, x := range budgets {
+		if x.Hard {
+			hard = append(hard, x)
+		}
+	}
+	if extended, err = b.Extend(ctx, r, q.Hold, hard); err != nil {
+		return q, r, err
+	}
+	question, err = b.write(q, news, func(at int) error {
+		if b.rentals[at].Version != d.Version {
+			return bridge.ErrVersion
+		}
+		return nil
+	})
+	return question, extended, err
+}
+
 // room checks the budgets; the lock is held.
 func (b *books) room(r *bridge.Rental, budgets []bridge.Budget, softToo bool) error {
 	for _, x := range budgets {

@@ -60,6 +60,12 @@ type Writer interface {
 	// Approve stores a yes: the decision's version is checked, budgets are
 	// checked again, overage and hold are written with it.
 	Approve(ctx context.Context, d bridge.Decision, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error)
+	// Extend stores a rental's later end with more of a hold, if every budget has
+	// room for that; else bridge.ErrOverBudget and no trace.
+	Extend(ctx context.Context, r bridge.Rental, more bridge.Money, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error)
+	// ApproveExtension stores a yes to a question that extends a rental: both
+	// become what they are given as, and the hold of one is added to the other's.
+	ApproveExtension(ctx context.Context, d bridge.Decision, q, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (question, extended bridge.Rental, err error)
 	// Save stores the next version of a rental whose hold does not change.
 	Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
 }

@@ -30,6 +30,9 @@ type QuoteAnswer struct {
 	Budgets    []Balance      `json:"budgets"` // of the account, widest first
 	// Why nothing fits, when Offers is empty.
 	Why string `json:"why,omitempty"`
+	// ID rents what is quoted until Good; empty when none of it can be had.
+	ID   string    `json:"id,omitempty"`
+	Good time.Time `json:"good_until,omitzero"`
 }
 
 // Outcome is what asking for an offer now would lead to.
@@ -73,6 +76,7 @@ type request struct {
 	demand  *bridge.Demand // of wish.Job
 	snap    bridge.Snapshot
 	bs      []bridge.Balance
+	pool    *bridge.Pool // if only this one is meant
 }
 
 // Quote answers what a wish would cost.
@@ -89,6 +93,7 @@ func (d *Desk) Quote(ctx context.Context, p Person, q QuoteRequest) (QuoteAnswer
 		At: d.Now(), Understood: req.wish.String(), Cluster: req.cluster, Account: req.account,
 		Duration: req.wish.Seconds, Offers: quotes, Budgets: asBalances(req.bs),
 	}
+	d.keepQuote(p, req, &a)
 	if len(quotes) == 0 {
 		a.Why = q.Lang.Wrong(nothingFits(req))
 	}
@@ -261,7 +266,7 @@ func (d *Desk) quotes(r *request, lang Lang) ([]Quoted, error) {
 	for i := range r.snap.Offers {
 		o := &r.snap.Offers[i]
 		n, ok := r.machines(o)
-		if !ok {
+		if !ok || r.pool != nil && *r.pool != o.Pool {
 			continue
 		}
 		q := Quoted{Pool: o.Pool, Machines: n, Shape: o.Shape, Rate: o.Rate, Boot: int64(o.Boot / time.Second), offer: *o}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -18,6 +19,11 @@ type ReleaseRequest struct {
 	All     bool         `json:"all,omitempty"`
 	Cluster string       `json:"cluster,omitempty"` // narrows Job and All
 	Now     bool         `json:"now,omitempty"`
+	// At drains it then instead of now. Words say the same: "at fri 18:00" in
+	// Zone, "now" or "drain".
+	At    time.Time `json:"at,omitzero"`
+	Words []string  `json:"words,omitempty"`
+	Zone  string    `json:"zone,omitempty"`
 }
 
 // ReleaseAnswer says what became of each rental that was meant.
@@ -42,6 +48,9 @@ func (d *Desk) Release(ctx context.Context, p Person, q ReleaseRequest) (Release
 		e.Try = "spillway release --by-tag"
 		return ReleaseAnswer{}, e
 	}
+	if err := d.whenToRelease(&q); err != nil {
+		return ReleaseAnswer{}, err
+	}
 	meant, err := d.meant(ctx, p, &q)
 	if err != nil {
 		return ReleaseAnswer{}, err
@@ -51,7 +60,11 @@ func (d *Desk) Release(ctx context.Context, p Person, q ReleaseRequest) (Release
 		if !p.owns(&r) && !p.may(ReleaseAny) {
 			return a, wrong(Forbidden, "spillway rentals", "rental %s belongs to %s; only they or an admin may give it back", r.ID, r.Requester)
 		}
-		done, err := d.release(ctx, p, r, q.Now)
+		do := func(r bridge.Rental) (Released, error) { return d.release(ctx, p, r, q.Now) }
+		if !q.At.IsZero() {
+			do = func(r bridge.Rental) (Released, error) { return d.releaseAt(ctx, p, r, q.At) }
+		}
+		done, err := do(r)
 		if err != nil {
 			return a, err
 		}

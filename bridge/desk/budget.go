@@ -1,0 +1,138 @@
+package desk
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// BudgetRequest asks what a project may spend; empty: the asker's own.
+type BudgetRequest struct {
+	Project string `json:"project,omitempty"`
+}
+
+// BudgetAnswer is every budget that a rental of the project has to fit in, and
+// what holds money there.
+type BudgetAnswer struct {
+	Account bridge.Account `json:"account"`
+	Budgets []Balance      `json:"budgets"` // widest first
+	// Room is what can be rented at once: what the tightest of them has left.
+	Room    bridge.Money `json:"room"`
+	Holding []Rental     `json:"holding"` // the largest hold first
+}
+
+// Budget answers what a project may spend and what holds money there.
+func (d *Desk) Budget(ctx context.Context, p Person, q BudgetRequest) (BudgetAnswer, error) {
+	account, err := d.projectOf(ctx, p, q.Project)
+	if err != nil {
+		return BudgetAnswer{}, err
+	}
+	a := BudgetAnswer{Account: account, Holding: []Rental{}}
+	bs, err := d.balances(ctx, account)
+	if err != nil {
+		return BudgetAnswer{}, err
+	}
+	a.Budgets = asBalances(bs)
+	for i := range a.Budgets {
+		b := &a.Budgets[i]
+		if j := slices.IndexFunc(d.Rules.Budgets(), func(x bridge.Budget) bool { return x.Account == b.Account }); j >= 0 {
+			b.Approvers = d.Rules.Budgets()[j].Approvers
+		}
+		if i == 0 || b.Left.Currency == a.Room.Currency && b.Left.Micro < a.Room.Micro {
+			a.Room = b.Left
+		}
+	}
+	live, err := d.live(ctx)
+	if err != nil {
+		return BudgetAnswer{}, err
+	}
+	for i := range live {
+		if r := &live[i]; r.State.Held() && under(r.Account, account) {
+			a.Holding = append(a.Holding, asRental(r, d.Now()))
+		}
+	}
+	slices.SortStableFunc(a.Holding, func(x, y Rental) int { return int(max(-1, min(1, y.Hold.Micro-x.Hold.Micro))) })
+	return a, nil
+}
+
+// projectOf finds a project by name that a person may ask about: one they spend
+// from or approve for, any for who sees all. No name means the only one.
+func (d *Desk) projectOf(ctx context.Context, p Person, name string) (bridge.Account, error) {
+	mine, err := d.accountsOf(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	if name == "" {
+		switch len(mine) {
+		case 0:
+			return "", wrong(BadRequest, "spillway spend", "which project? You spend from none yet")
+		case 1:
+			return mine[0], nil
+		}
+		return "", wrong(BadRequest, "spillway budget "+lastOf(mine[0]), "which project? You spend from %s", joined(mine))
+	}
+	var known []bridge.Account
+	for _, b := range d.Rules.Budgets() {
+		known = append(known, b.Account.Project())
+	}
+	known = append(known, mine...)
+	var found []bridge.Account
+	for _, a := range known {
+		if (string(a) == name || lastOf(a) == name) && !slices.Contains(found, a) {
+			found = append(found, a)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return "", d.noProject(name, known)
+	case len(found) > 1:
+		return "", wrong(BadRequest, "spillway budget "+string(found[0]), "%q may be any of %s", name, joined(found))
+	case p.may(SeeAll), slices.ContainsFunc(mine, func(m bridge.Account) bool { return under(m, found[0]) }), d.approvesSome(p, found[0]):
+		return found[0], nil
+	}
+	return "", wrong(Forbidden, "spillway whoami", "you neither spend from %s nor approve for it", found[0])
+}
+
+func (d *Desk) noProject(name string, known []bridge.Account) error {
+	names := make([]string, 0, len(known))
+	for _, a := range known {
+		names = append(names, lastOf(a))
+	}
+	e := wrong(NotFound, "spillway spend", "policy knows no project %q", name)
+	if near := nearest(name, names); near != "" {
+		e = wrong(NotFound, "spillway budget "+near, "policy knows no project %q; did you mean %s?", name, near)
+	}
+	return e
+}
+
+// periodOf is the first instant of the period that contains now in a zone, and
+// the first one after it.
+func periodOf(now time.Time, every bridge.PeriodKind, zone *time.Location) (start, end time.Time) {
+	t := now.In(zone)
+	y, m, day := t.Date()
+	switch every {
+	case bridge.Day:
+		return time.Date(y, m, day, 0, 0, 0, 0, zone), time.Date(y, m, day+1, 0, 0, 0, 0, zone)
+	case bridge.Week:
+		monday := day - (int(t.Weekday())+6)%7
+		return time.Date(y, m, monday, 0, 0, 0, 0, zone), time.Date(y, m, monday+7, 0, 0, 0, 0, zone)
+	case bridge.Month:
+	}
+	return time.Date(y, m, 1, 0, 0, 0, 0, zone), time.Date(y, m+1, 1, 0, 0, 0, 0, zone)
+}
+
+// every reads a word for a period.
+func everyOf(word string) (bridge.PeriodKind, bool) {
+	switch strings.ToLower(word) {
+	case "day", "today", "daily", "日", "今天":
+		return bridge.Day, true
+	case "week", "weekly", "周":
+		return bridge.Week, true
+	case "month", "monthly", "月":
+		return bridge.Month, true
+	}
+	return "", false
+}

@@ -1,0 +1,215 @@
+package desk
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// ReportRequest asks for a short report of what a project spends in the period
+// of now. Words are a period (day, week, month) and a project, in any order.
+type ReportRequest struct {
+	Words   []string          `json:"words,omitempty"`
+	Project string            `json:"project,omitempty"`
+	Every   bridge.PeriodKind `json:"every,omitempty"` // empty: that of its budget
+}
+
+// ReportAnswer is what was spent in one period, day by day, with what it comes
+// to by its end.
+type ReportAnswer struct {
+	Account bridge.Account    `json:"account"`
+	Every   bridge.PeriodKind `json:"every"`
+	From    time.Time         `json:"from"`
+	To      time.Time         `json:"to"`
+	Zone    string            `json:"zone"`
+	Posted  bridge.Money      `json:"posted"`
+	Held    bridge.Money      `json:"held"`
+	Limit   bridge.Money      `json:"limit"` // of a budget with this period; zero: none
+	Left    bridge.Money      `json:"left"`
+	UsedPC  int               `json:"used_percent"` // posted and held of the limit
+	// Open is what was posted for rentals that are not settled yet: their last
+	// figure comes with the bill.
+	Open bridge.Money `json:"open"`
+	Days []Day        `json:"days"` // oldest first, up to today
+	// Forecast is nil where there is not enough to go by.
+	Forecast *Forecast `json:"forecast,omitempty"`
+	Seen     int       `json:"days_seen"` // with any history to go by
+}
+
+// Day is what was posted on one day.
+type Day struct {
+	Date   string       `json:"date"`
+	Posted bridge.Money `json:"posted"`
+}
+
+// Forecast is what the period comes to by its end: what is posted, and for
+// each day left the mean of the same weekday of the last four weeks; never less
+// than what runs now will still cost. Low and High take the lowest and the
+// highest of those days in place of the mean.
+type Forecast struct {
+	Likely bridge.Money `json:"likely"`
+	Low    bridge.Money `json:"low"`
+	High   bridge.Money `json:"high"`
+}
+
+// How far a forecast looks back, and how many days it needs.
+const (
+	weeksBack  = 4
+	daysNeeded = 14
+)
+
+// Report answers what a project spends.
+func (d *Desk) Report(ctx context.Context, p Person, q ReportRequest) (ReportAnswer, error) {
+	for _, w := range q.Words {
+		for _, w := range tidy(w) {
+			w = strings.ToLower(strings.TrimLeft(w, "-@"))
+			if every, ok := everyOf(w); ok {
+				q.Every = every
+			} else if w != "project" && w != "for" && w != "this" {
+				q.Project = w
+			}
+		}
+	}
+	account, err := d.projectOf(ctx, p, q.Project)
+	if err != nil {
+		return ReportAnswer{}, err
+	}
+	b, limited := d.budgetFor(account, q.Every)
+	a := ReportAnswer{Account: account, Every: b.Every, Zone: b.Zone.String(), Days: []Day{}}
+	now := d.Now()
+	a.From, a.To = periodOf(now, b.Every, b.Zone)
+	bs, err := d.Reader.Balances(ctx, now, []bridge.Budget{b})
+	if err != nil {
+		return a, unreadable(err)
+	}
+	a.Posted, a.Held = bs[0].Posted, bs[0].Held
+	if limited {
+		bal := asBalances(bs)[0]
+		a.Limit, a.Left = bal.Limit, bal.Left
+		if a.Limit.Micro > 0 {
+			a.UsedPC = int((a.Posted.Micro + a.Held.Micro) * 100 / a.Limit.Micro)
+		}
+	}
+	if err := d.daily(ctx, &b, now, &a); err != nil {
+		return a, err
+	}
+	return a, nil
+}
+
+// budgetFor is the project's budget with a period, or one without a limit in
+// the zone and currency of the nearest; false for such a one.
+func (d *Desk) budgetFor(account bridge.Account, every bridge.PeriodKind) (bridge.Budget, bool) {
+	out := bridge.Budget{Account: account, Every: every, Zone: time.UTC}
+	if every == "" {
+		out.Every = bridge.Month
+	}
+	chain := account.Ancestors()
+	for _, b := range d.Rules.Budgets() { // the nearest comes last among its like
+		if !slices.Contains(chain, b.Account) {
+			continue
+		}
+		if b.Zone != nil {
+			out.Zone = b.Zone
+		}
+		out.Limit.Currency = b.Limit.Currency
+		if b.Account == account && (every == "" || b.Every == every) {
+			if b.Zone == nil {
+				b.Zone = time.UTC
+			}
+			return b, true
+		}
+	}
+	return out, false
+}
+
+// daily adds the days, what is open and the forecast.
+func (d *Desk) daily(ctx context.Context, b *bridge.Budget, now time.Time, a *ReportAnswer) error {
+	first, _ := periodOf(now.AddDate(0, 0, -7*weeksBack), bridge.Day, b.Zone)
+	if a.From.Before(first) {
+		first = a.From
+	}
+	byDay := bridge.Budget{Account: b.Account, Every: bridge.Day, Zone: b.Zone, Limit: b.Limit}
+	past := []Day{}
+	for at := first; !at.After(now); at = at.AddDate(0, 0, 1) {
+		bs, err := d.Reader.Balances(ctx, at.Add(12*time.Hour), []bridge.Budget{byDay})
+		if err != nil {
+			return unreadable(err)
+		}
+		day := Day{at.Format(time.DateOnly), bs[0].Posted}
+		past = append(past, day)
+		if !at.Before(a.From) {
+			a.Days = append(a.Days, day)
+		}
+	}
+	rest, err := d.running(ctx, now, a)
+	if err != nil {
+		return err
+	}
+	a.forecast(past, now.In(b.Zone), rest)
+	return nil
+}
+
+// running adds up what is posted of rentals that are open, and returns what
+// they will still cost within the period at today's rate.
+func (d *Desk) running(ctx context.Context, now time.Time, a *ReportAnswer) (rest bridge.Money, err error) {
+	live, err := d.live(ctx)
+	if err != nil {
+		return rest, err
+	}
+	a.Open = bridge.Money{Currency: a.Posted.Currency}
+	for i := range live {
+		r := &live[i]
+		if !r.State.Held() || !under(r.Account, a.Account) || r.Hold.Currency != a.Posted.Currency {
+			continue
+		}
+		a.Open.Micro += r.Cost.Micro
+		until := earlier(r.Expires, a.To)
+		more, err := r.Rate.Cost(until.Sub(now), max(len(r.Live()), r.Count), bridge.RoundUp)
+		if err != nil {
+			continue // such a rental has no sensible end
+		}
+		if rest, err = rest.Add(more); err != nil {
+			return rest, wrong(Internal, "", "sums of %s do not fit: %s", a.Account, err)
+		}
+	}
+	return rest, nil
+}
+
+// forecast is made of the days of history, today last.
+func (a *ReportAnswer) forecast(past []Day, now time.Time, rest bridge.Money) {
+	began := slices.IndexFunc(past, func(d Day) bool { return d.Posted.Micro != 0 })
+	if began < 0 || len(past)-1-began < daysNeeded {
+		if began >= 0 {
+			a.Seen = len(past) - 1 - began
+		}
+		return
+	}
+	history := past[began : len(past)-1] // today is not over
+	a.Seen = len(history)
+	sum := [3]int64{}
+	for at := now.AddDate(0, 0, 1); at.Before(a.To); at = at.AddDate(0, 0, 1) {
+		var same []int64
+		for i := len(history) - 1; i >= 0 && len(same) < weeksBack; i-- {
+			day, err := time.Parse(time.DateOnly, history[i].Date)
+			if err == nil && day.Weekday() == at.Weekday() {
+				same = append(same, history[i].Posted.Micro)
+			}
+		}
+		total := int64(0)
+		for _, m := range same {
+			total += m
+		}
+		if n := int64(len(same)); n > 0 {
+			sum[0] += slices.Min(same)
+			sum[1] += total / n
+			sum[2] += slices.Max(same)
+		}
+	}
+	at := func(more int64) bridge.Money {
+		return bridge.Money{Micro: a.Posted.Micro + max(more, rest.Micro), Currency: a.Posted.Currency}
+	}
+	a.Forecast = &Forecast{Low: at(sum[0]), Likely: at(sum[1]), High: at(sum[2])}
+}
