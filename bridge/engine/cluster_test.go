@@ -49,8 +49,9 @@ type job struct {
 	eligible    time.Time
 	submitted   time.Time
 	restarts    int
-	aside       int  // pending and set aside: so many nudges bring it back
-	anywhere    bool // may start on any node, overlay or not: a job of another money
+	handler     func(*cluster, *job) // of a signal
+	aside       int                  // pending and set aside: so many nudges bring it back
+	anywhere    bool                 // may start on any node, overlay or not: a job of another money
 }
 
 type node struct {
@@ -345,6 +346,9 @@ func (c *cluster) Signal(_ context.Context, id bridge.JobID, signal, to string) 
 	}
 	defer leave()
 	c.signals = append(c.signals, string(id)+" "+signal+" "+to)
+	if j := c.jobs[id]; j != nil && j.handler != nil && j.state == "running" {
+		j.handler(c, j)
+	}
 	return nil
 }
 

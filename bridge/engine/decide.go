@@ -45,7 +45,7 @@ func (e *Engine) foresee(c *cycle) {
 }
 
 // doomed are the restartable jobs on noticed machines of one cluster, as
-// demands, unless one of them waits again already.
+// demands, unless they wait again already.
 func (e *Engine) doomed(c *cycle, q *sight) []bridge.Demand {
 	var out []bridge.Demand
 	for _, id := range slices.Sorted(maps.Keys(c.live)) {
@@ -55,7 +55,7 @@ func (e *Engine) doomed(c *cycle, q *sight) []bridge.Demand {
 			continue
 		}
 		for _, run := range q.on(noticed...) {
-			if run.Restartable && len(q.waiting(run.Job)) == 0 {
+			if run.Restartable && !q.queued(run.Job) {
 				out = append(out, e.demandOf(&r, &run))
 			}
 		}
