@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -33,11 +34,14 @@ import (
 type gate struct {
 	url, ca string
 	server  *http.Server
+	sum     string // of the agent: this test's own program, see TestMain
 
 	mu      sync.Mutex
 	answers map[string]map[string]string // by instance
 	asked   []string
-	leases  map[string]string // by lease: when it ends, empty: it has ended
+	leases  map[string]string        // by lease: when it ends, empty: it has ended
+	reports map[string]bridge.Report // by lease: the latest
+	fetched int                      // agents handed out
 }
 
 func newGate(t *testing.T, s *site) *gate {
@@ -61,12 +65,18 @@ func newGate(t *testing.T, s *site) *gate {
 		t.Fatal(err)
 	}
 	g := &gate{
-		url: "https://" + listener.Addr().String() + "/v1/enrol", answers: map[string]map[string]string{}, leases: map[string]string{},
+		url: "https://" + listener.Addr().String() + "/v1/enrol", answers: map[string]map[string]string{}, leases: map[string]string{}, reports: map[string]bridge.Report{},
 		ca: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", g.enrol)
-	mux.HandleFunc("GET /v1/lease", g.lease)
+	mux.HandleFunc("POST /v1/report", g.report)
+	mux.HandleFunc("GET /v1/agent", g.agent)
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.sum = fmt.Sprintf("%x", sha256.Sum256(self))
 	g.server = &http.Server{Handler: mux, TLSConfig: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}}
 	go func() { _ = g.server.ServeTLS(listener, "", "") }() // until close
 	return g
@@ -92,15 +102,41 @@ func (g *gate) enrol(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func (g *gate) lease(w http.ResponseWriter, r *http.Request) {
+// agent hands out this program to whoever holds the ticket.
+func (g *gate) agent(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "Bearer ticket-'1" || r.URL.Query().Get("sum") != g.sum {
+		http.Error(w, "no ticket", http.StatusUnauthorized)
+		return
+	}
+	g.mu.Lock()
+	g.fetched++
+	g.mu.Unlock()
+	http.ServeFile(w, r, "/proc/self/exe")
+}
+
+func (g *gate) report(w http.ResponseWriter, r *http.Request) {
+	lease := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	var said bridge.Report
+	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	end := g.leases[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	g.reports[lease] = said
+	end := g.leases[lease]
 	if end == "" {
 		http.Error(w, "ended", http.StatusGone)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"expires": end})
+	_ = json.NewEncoder(w).Encode(map[string]any{"expires": end, "now": time.Now().UTC().Format(time.RFC3339Nano), "every": time.Second})
+}
+
+// heard is what a machine's agent said last.
+func (g *gate) heard(node string) bridge.Report {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reports["lease-"+node]
 }
 
 // rentals counts the tests' rentals, so that no two have an id in common.
@@ -138,7 +174,9 @@ func nodesOf(r *bridge.Rental) []string {
 func (s *site) rent(t *testing.T, r *bridge.Rental) map[string]*sandbox.Machine {
 	t.Helper()
 	c := s.adapter(sandbox.Account{})
-	data, err := c.UserData(t.Context(), r, bridge.Boot{URL: s.gate.url, CA: s.gate.ca, Ticket: "ticket-'1", Expires: r.Expires})
+	data, err := c.UserData(t.Context(), r, bridge.Boot{
+		URL: s.gate.url, CA: s.gate.ca, Ticket: "ticket-'1", Agent: s.gate.sum, Arch: machineArch(t), Expires: r.Expires,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +187,7 @@ func (s *site) rent(t *testing.T, r *bridge.Rental) map[string]*sandbox.Machine 
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer["lease"] = "lease-" + m.Node
+		answer["lease"], answer["expires"] = "lease-"+m.Node, r.Expires.UTC().Format(time.RFC3339)
 		s.gate.mu.Lock()
 		s.gate.answers[m.ID] = answer
 		s.gate.leases[answer["lease"]] = r.Expires.UTC().Format(time.RFC3339)
@@ -166,6 +204,15 @@ func (s *site) rent(t *testing.T, r *bridge.Rental) map[string]*sandbox.Machine 
 		}
 	}
 	return out
+}
+
+func machineArch(t *testing.T) string {
+	t.Helper()
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		t.Fatal(err)
+	}
+	return unix.ByteSliceToString(u.Machine[:])
 }
 
 // boot starts one machine under the host name a cloud would give it, with a

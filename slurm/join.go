@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	_ "embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -20,38 +19,6 @@ import (
 
 	"spillway.sh/spillway/bridge"
 )
-
-//go:embed boot.sh
-var bootScript string
-
-// UserData is the boot script of a rental's machines. It asks the cloud who
-// it is, enrols at b.URL with its ticket over TLS pinned to b.CA, starts munged
-// and slurmd with what it is told, and switches the machine off at b.Expires.
-//
-// The enrolment is one POST of the JSON object {"ticket", "instance"}; its
-// answer, status 200, is the object that Enrolment returned. Any other answer
-// is tried again.
-func (c *Cluster) UserData(_ context.Context, _ *bridge.Rental, b bridge.Boot) (string, error) {
-	ca := strings.TrimSpace(b.CA)
-	switch {
-	case !strings.HasPrefix(b.URL, "https://"):
-		return "", fmt.Errorf("write boot script: enrolment address %q is not https", b.URL)
-	case !strings.HasPrefix(ca, "-----BEGIN CERTIFICATE-----") || strings.Contains(ca, "\nCA\n"):
-		return "", errors.New("write boot script: the enrolment's CA is not a PEM certificate")
-	case b.Ticket == "" || strings.ContainsAny(b.Ticket, "\"\\\n"):
-		return "", errors.New("write boot script: the ticket is empty or holds quotes")
-	case b.Expires.IsZero():
-		return "", errors.New("write boot script: the machines would have no end")
-	}
-	return strings.NewReplacer(
-		"@URL@", shellQuote(b.URL),
-		"@TICKET@", shellQuote(b.Ticket),
-		"@EXPIRES@", strconv.FormatInt(b.Expires.Unix(), 10),
-		"@CA@", ca,
-	).Replace(bootScript), nil
-}
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Enrolment is what one machine needs to join: node, slurmd_conf, controllers,
 // hosts, munge_key (base64) and, where the site is not configless, conf_files

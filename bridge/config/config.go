@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/config/strict"
 )
 
@@ -28,8 +29,9 @@ type Config struct {
 
 // Cluster is one scheduler to watch.
 type Cluster struct {
-	Name  string `json:"name"`
-	Slurm *Slurm `json:"slurm"`
+	Name  string       `json:"name"`
+	Slurm *Slurm       `json:"slurm"`
+	Gate  bridge.Wants `json:"gate"` // what its rented machines must show
 }
 
 // Slurm is how to reach one Slurm cluster. What is empty or zero is left to

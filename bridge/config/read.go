@@ -70,6 +70,7 @@ func (r *reader) clusters(n strict.Node) {
 				c.Slurm = &Slurm{Read: "text"}
 				r.slurm(n, c.Slurm)
 			}),
+			strict.May("gate", "gate: {mounts: [/home], min_disk: 20GiB}", gate(&c.Gate)),
 		)
 		once(e, lines, c.Name, "cluster")
 		r.config.Clusters = append(r.config.Clusters, c)

@@ -8,13 +8,26 @@
 // come from the address its cloud shows for it, and not have been claimed from
 // elsewhere before.
 //
+//	GET  /v1/agent   ?sum=SHA-256, Authorization: Bearer TICKET
+//	                 200  the program that machines run as their agent; the boot
+//	                      script pins its sum
 //	POST /v1/enrol   body {"ticket": TICKET, "instance": PROVIDER-ID}
-//	                 200  one flat object of strings: node, expires (RFC 3339), lease,
-//	                      and what the scheduler's Enrolment adds
+//	                 200  an object: node, expires and now (RFC 3339), lease, wants
+//	                      (see bridge.Wants), and the strings that the
+//	                      scheduler's Enrolment adds
 //	                 401  not a ticket of ours, or past its deadline
 //	                 403  not this machine's ticket: final
 //	                 429, 503  not yet: again after Retry-After seconds
-//	GET  /v1/lease   Authorization: Bearer LEASE, as the answer gave it
-//	                 200  {"expires": TIME}: the machine is off by then
+//	POST /v1/fault   body {"ticket": TICKET, "text": TEXT}: the agent cannot run
+//
+// What a machine says later it says with its lease, from its own address, and
+// of itself alone. Fields that are not known here are passed over.
+//
+//	POST /v1/report  Authorization: Bearer LEASE, body bridge.Report
+//	                 200  {"expires": TIME, "now": TIME, "every": NANOSECONDS,
+//	                      "version": TEXT}: the machine is off by then
+//	                 401  not a lease of ours
+//	                 403  another machine's lease
 //	                 410  its rental has ended: off now
+//	GET  /v1/lease   the same answer without a report
 package enrol

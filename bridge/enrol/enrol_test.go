@@ -40,6 +40,10 @@ type world struct {
 	base   string
 	server *enrol.Server
 	dir    string
+	agent  string // file of the agent
+	heard  []string
+	said   bridge.Report // the latest
+	deaf   error
 }
 
 func (w *world) Rental(_ context.Context, id bridge.RentalID) (bridge.Rental, error) {
@@ -62,21 +66,39 @@ func (w *world) ClaimEnrolment(_ context.Context, _ bridge.RentalID, machine, ad
 }
 
 func (w *world) Enrolment(_ context.Context, _ *bridge.Rental, m *bridge.Machine) (map[string]string, error) {
-	return map[string]string{"node": m.Node, "munge_key": secret, "slurmd_conf": "CPUs=8"}, nil
+	return map[string]string{"node": m.Node, "munge_key": secret, "slurmd_conf": "CPUs=8", "owner": "alice:5001:5002"}, nil
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) hear(_ context.Context, rental bridge.RentalID, instance string, r bridge.Report) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard, w.said = append(w.heard, string(rental)+"/"+instance), r
+	return w.deaf
 }
 
 func (w *world) change(f func(*bridge.Rental)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f(&w.rental)
+	w.now = w.now.Add(time.Second) // An answer may be a moment old.
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{claims: map[string]string{}, now: time.Now().UTC(), dir: t.TempDir()}
+	w.agent = filepath.Join(t.TempDir(), "agent")
+	if err := os.WriteFile(w.agent, []byte("#!/bin/sh\necho agent\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	id := bridge.NewRentalID(7)
 	w.rental = bridge.Rental{
-		ID: id, State: bridge.StateJoining, Cluster: "c1", Attempt: 1, Expires: w.now.Add(time.Hour).Truncate(time.Second),
+		ID: id, State: bridge.StateJoining, Cluster: "c1", Attempt: 1, Shape: bridge.Shape{GPUs: 8, GPUType: "a100"}, Expires: w.now.Add(time.Hour).Truncate(time.Second),
 		Machines: []bridge.Machine{
 			{State: bridge.MachineCreated, ID: "i-1", Node: bridge.NodeName(id, 0), Address: "127.0.0.1"},
 			{Ordinal: 1, State: bridge.MachineCreated, ID: "i-2", Node: bridge.NodeName(id, 1), Address: "127.0.0.2"},
@@ -104,7 +126,8 @@ func (w *world) open(t *testing.T) *enrol.Server {
 	t.Helper()
 	s, err := enrol.New(enrol.Options{
 		Dir: w.dir, URL: w.base, Rentals: w, Clusters: map[string]enrol.Cluster{"c1": w},
-		Wake: func() { w.mu.Lock(); w.woken++; w.mu.Unlock() }, Clock: func() time.Time { return w.now },
+		Wants: map[string]bridge.Wants{"c1": {Mounts: []string{"/home"}}}, Agent: w.agent, Version: "v2", Hear: w.hear,
+		Wake: func() { w.mu.Lock(); w.woken++; w.mu.Unlock() }, Clock: w.clock,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
 	if err != nil {
@@ -154,8 +177,16 @@ func read(t *testing.T, resp *http.Response) (int, map[string]string) {
 	}
 	out := map[string]string{}
 	if resp.StatusCode == http.StatusOK {
-		if err := json.Unmarshal(text, &out); err != nil {
+		all := map[string]json.RawMessage{}
+		if err := json.Unmarshal(text, &all); err != nil {
 			t.Fatalf("answer %q: %v", text, err)
+		}
+		for name, raw := range all {
+			var word string
+			if json.Unmarshal(raw, &word) != nil {
+				word = string(raw)
+			}
+			out[name] = word
 		}
 	} else if strings.Contains(string(text), secret) {
 		t.Errorf("a refusal carries the secret: %s", text)
@@ -173,6 +204,7 @@ func TestMachineEnrolsOnceAndAgainFromTheSameAddress(t *testing.T) {
 		delete(got, "lease")
 		want := map[string]string{
 			"node": w.rental.Machines[0].Node, "munge_key": secret, "slurmd_conf": "CPUs=8", "expires": w.rental.Expires.Format(time.RFC3339),
+			"now": w.now.Format(time.RFC3339Nano), "wants": `{"gpus":8,"gpu_type":"a100","mounts":["/home"],"owner":{"name":"alice","uid":5001,"gid":5002}}`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" || status != http.StatusOK || lease == "" {
 			t.Fatalf("status %d, lease %q, -want +got:\n%s", status, lease, diff)

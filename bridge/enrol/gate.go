@@ -34,13 +34,16 @@ func newGate() *gate {
 
 func (g *gate) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !g.all.Allow() || !g.admit(addressOf(r)) {
+		if !g.allow(r) {
 			notYet(w, http.StatusTooManyRequests, "too many requests")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// allow spends one request of whoever asks.
+func (g *gate) allow(r *http.Request) bool { return g.all.Allow() && g.admit(addressOf(r)) }
 
 // admit spends one request of an address. When the table is full, those that
 // have not asked for a minute are forgotten, or else the newcomer waits.

@@ -2,10 +2,10 @@ package enrol
 
 import (
 	"encoding/json"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,36 +101,49 @@ func (s *Server) give(w http.ResponseWriter, r *http.Request, rental *bridge.Ren
 		notYet(w, http.StatusServiceUnavailable, "the cluster's keys cannot be read")
 		return
 	}
-	grant := maps.Clone(fields)
-	grant["node"] = m.Node
+	grant := map[string]any{}
+	for name, value := range fields {
+		grant[name] = value
+	}
+	wants := s.wants(rental, fields[ownerField])
+	delete(grant, ownerField)
+	grant["node"], grant["wants"] = m.Node, wants
 	grant["expires"] = rental.Expires.UTC().Format(time.RFC3339)
+	grant["now"] = s.o.Clock().UTC().Format(time.RFC3339Nano)
 	grant["lease"] = lease{rental.ID, m.ID}.seal(s.secret)
 	s.o.Log.Info("enrolled", "rental", rental.ID, "node", m.Node, "instance", m.ID)
 	answer(w, grant)
 }
 
-// lease answers a running machine's question when it has to be off.
-func (s *Server) lease(w http.ResponseWriter, r *http.Request) {
-	l, err := openLease(s.secret, bearer(r))
-	if err != nil {
-		refuse(w, http.StatusUnauthorized, err.Error())
-		return
+// ownerField is the job's owner in what a scheduler's Enrolment adds, written
+// NAME:UID:GID as the cluster knows it. It becomes a part of the wants.
+const ownerField = "owner"
+
+// wants is what the machine must show: what the site asks of all, and what this
+// rental was paid for.
+func (s *Server) wants(r *bridge.Rental, owner string) bridge.Wants {
+	w := s.o.Wants[r.Cluster]
+	w.GPUs, w.GPUType = r.Shape.GPUs, r.Shape.GPUType
+	w.DiskMiB = max(w.DiskMiB, r.Shape.DiskMiB)
+	if parts := strings.Split(owner, ":"); len(parts) == 3 {
+		uid, err1 := strconv.Atoi(parts[1])
+		gid, err2 := strconv.Atoi(parts[2])
+		if err1 == nil && err2 == nil {
+			w.Owner = &bridge.Owner{Name: parts[0], UID: uid, GID: gid}
+		}
 	}
-	rental, err := s.o.Rentals.Rental(r.Context(), l.rental)
-	if err != nil {
-		notYet(w, http.StatusServiceUnavailable, "the rental cannot be read")
-		return
-	}
-	gone := !slices.ContainsFunc(rental.Machines, func(m bridge.Machine) bool { return m.ID == l.instance && m.State != bridge.MachineGone })
-	if rental.State.Ended() || gone {
-		refuse(w, http.StatusGone, "the rental has ended")
-		return
-	}
-	answer(w, map[string]string{"expires": rental.Expires.UTC().Format(time.RFC3339)})
+	return w
 }
 
-// answer writes a flat object, so plain that a shell can read it.
-func answer(w http.ResponseWriter, fields map[string]string) {
+// lease answers a running machine's question when it has to be off.
+func (s *Server) lease(w http.ResponseWriter, r *http.Request) {
+	if _, rental, ok := s.holder(w, r); ok {
+		answer(w, map[string]any{"expires": rental.Expires.UTC().Format(time.RFC3339), "now": s.o.Clock().UTC().Format(time.RFC3339Nano)})
+	}
+}
+
+// answer writes an object of which nothing may be kept on the way.
+func answer(w http.ResponseWriter, fields map[string]any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)

@@ -38,9 +38,19 @@ type Options struct {
 	Valid time.Duration
 	// Wake has the engine look at its clouds: a machine came that it does not
 	// know yet. May be nil.
-	Wake  func()
-	Clock func() time.Time
-	Log   *slog.Logger
+	Wake func()
+	// Hear takes a machine's report; which machine speaks is proved by then. Nil:
+	// nobody listens.
+	Hear func(ctx context.Context, rental bridge.RentalID, instance string, r bridge.Report) error
+	// Wants are what each cluster's machines must show before they take jobs.
+	Wants map[string]bridge.Wants
+	// Agent is the program that machines run as their agent: this very one. A copy
+	// is kept in Dir. Empty: machines have it in their image.
+	Agent   string
+	Version string        // of the agent and the bridge
+	Every   time.Duration // between two reports of a machine; 5 s
+	Clock   func() time.Time
+	Log     *slog.Logger
 }
 
 // Server answers machines.
@@ -49,6 +59,9 @@ type Server struct {
 	authority *authority
 	secret    []byte
 	gate      *gate
+	beats     *beats
+	rentals   *rentalCache
+	agents    *agents
 	http      http.Server
 }
 
@@ -67,6 +80,12 @@ func New(o Options) (*Server, error) {
 	if o.Wake == nil {
 		o.Wake = func() {}
 	}
+	if o.Hear == nil {
+		o.Hear = func(context.Context, bridge.RentalID, string, bridge.Report) error { return nil }
+	}
+	if o.Every <= 0 {
+		o.Every = 5 * time.Second
+	}
 	a, err := loadAuthority(o.Dir, u.Hostname(), o.Clock)
 	if err != nil {
 		return nil, err
@@ -75,12 +94,13 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, authority: a, secret: secret, gate: newGate()}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/enrol", s.enrol)
-	mux.HandleFunc("GET /v1/lease", s.lease)
+	programs, err := loadAgents(o.Dir, o.Agent, o.Clock())
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, authority: a, secret: secret, gate: newGate(), beats: newBeats(), rentals: newRentalCache(o.Rentals, o.Clock), agents: programs}
 	s.http = http.Server{
-		Handler: s.gate.limit(mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		Handler: s.routes(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: a.certificate},
 		ErrorLog:  slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
@@ -88,10 +108,27 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// routes tells strangers, who are let in by ticket and slowly, from machines
+// that hold a lease and report all the time.
+func (s *Server) routes() http.Handler {
+	strangers := http.NewServeMux()
+	strangers.HandleFunc("POST /v1/enrol", s.enrol)
+	strangers.HandleFunc("POST /v1/fault", s.fault)
+	strangers.HandleFunc("GET /v1/agent", s.agent)
+	mux := http.NewServeMux()
+	mux.Handle("/", s.gate.limit(strangers))
+	mux.HandleFunc("POST /v1/report", s.report)
+	mux.HandleFunc("GET /v1/lease", s.lease)
+	return mux
+}
+
 // Boot is what the machines of a rental are given to start with.
 func (s *Server) Boot(r *bridge.Rental, now time.Time) (bridge.Boot, error) {
 	t := ticket{r.ID, r.Attempt, now.Add(s.o.Valid)}
-	return bridge.Boot{URL: strings.TrimSuffix(s.o.URL, "/") + "/v1/enrol", CA: s.authority.pem, Ticket: t.seal(s.secret), Expires: r.Expires}, nil
+	return bridge.Boot{
+		URL: strings.TrimSuffix(s.o.URL, "/") + "/v1/enrol", CA: s.authority.pem, Ticket: t.seal(s.secret),
+		Agent: s.agents.sum, Arch: s.agents.arch, Expires: r.Expires,
+	}, nil
 }
 
 // Serve answers on a listener until ctx ends.

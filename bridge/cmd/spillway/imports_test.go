@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	"bridge/engine":          {"bridge", "bridge/ledger"},
 	"bridge/store":           {"bridge", "bridge/ledger"},
 	"bridge/enrol":           {"bridge"},
+	"bridge/node":            {"bridge", "bridge/node"},
 	"bridge/checkpoint":      {"bridge"},
 	"bridge/sandbox":         {"bridge/sandbox"},
 	"bridge/cloud":           {"bridge", "bridge/sandbox", "bridge/cloud"}, // a cloud and its own server, see clouds below

@@ -46,6 +46,7 @@ type commands struct {
 	Thaw    thawCmd    `cmd:"" group:"rent" help:"Let spending go on after a freeze."`
 
 	Run         runCmd         `cmd:"" group:"site" help:"The daemon."`
+	Node        nodeCmd        `cmd:"" group:"site" help:"The agent of a rented machine; its boot script starts it."`
 	Ledger      ledgerCmd      `cmd:"" group:"site" help:"Prove that the books balance."`
 	Doctor      doctorCmd      `cmd:"" group:"site" help:"Look for what is in the way on this cluster, and print the lines to change."`
 	CheckConfig checkConfigCmd `cmd:"" group:"site" help:"Read configuration and policy, and say every mistake."`

@@ -136,7 +136,8 @@ func (d *daemon) openEnrol(c *config.Config) error {
 	var err error
 	d.enrol, err = enrol.New(enrol.Options{
 		Dir: c.StateDir, URL: url, Rentals: d.store, Clusters: clusters, Clock: utcNow, Log: d.log,
-		Wake: func() { d.engine.Wake() },
+		Wake: func() { d.engine.Wake() }, Hear: d.hear, Wants: wants(c),
+		Agent: "/proc/self/exe", Version: version, // also once the file was replaced by a newer one
 	})
 	if err != nil {
 		return err
@@ -146,6 +147,20 @@ func (d *daemon) openEnrol(c *config.Config) error {
 	}
 	d.closing = append(d.closing, closeOnce(d.enrols))
 	return nil
+}
+
+// hear hands a machine's report to the engine, which is made after the door.
+func (d *daemon) hear(ctx context.Context, rental bridge.RentalID, instance string, r bridge.Report) error {
+	return d.engine.Hear(ctx, rental, instance, r)
+}
+
+// wants are what the clusters' machines must show.
+func wants(c *config.Config) map[string]bridge.Wants {
+	out := map[string]bridge.Wants{}
+	for i := range c.Clusters {
+		out[c.Clusters[i].Name] = c.Clusters[i].Gate
+	}
+	return out
 }
 
 // closeOnce closes a listener that its server may have closed already.

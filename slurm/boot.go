@@ -1,0 +1,48 @@
+package slurm
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"spillway.sh/spillway/bridge"
+)
+
+//go:embed boot.sh
+var bootScript string
+
+var agentSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// UserData is the boot script of a rental's machines. It fetches the agent that
+// b.Agent pins from the enrolment service, over TLS pinned to b.CA, and runs it;
+// the agent does the rest, see Member. At b.Expires the script switches the
+// machine off, whatever became of the agent.
+func (c *Cluster) UserData(_ context.Context, _ *bridge.Rental, b bridge.Boot) (string, error) {
+	ca := strings.TrimSpace(b.CA)
+	switch {
+	case !strings.HasPrefix(b.URL, "https://"):
+		return "", fmt.Errorf("write boot script: enrolment address %q is not https", b.URL)
+	case !strings.HasPrefix(ca, "-----BEGIN CERTIFICATE-----") || strings.Contains(ca, "\nCA\n"):
+		return "", errors.New("write boot script: the enrolment's CA is not a PEM certificate")
+	case b.Ticket == "" || strings.ContainsAny(b.Ticket, "\"\\\n"):
+		return "", errors.New("write boot script: the ticket is empty or holds quotes")
+	case !agentSum.MatchString(b.Agent) || b.Arch == "":
+		return "", errors.New("write boot script: the machines' agent is not known")
+	case b.Expires.IsZero():
+		return "", errors.New("write boot script: the machines would have no end")
+	}
+	return strings.NewReplacer(
+		"@URL@", shellQuote(strings.TrimSuffix(b.URL, "/v1/enrol")),
+		"@TICKET@", shellQuote(b.Ticket),
+		"@SUM@", b.Agent,
+		"@ARCH@", shellQuote(b.Arch),
+		"@EXPIRES@", strconv.FormatInt(b.Expires.Unix(), 10),
+		"@CA@", ca,
+	).Replace(bootScript), nil
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
