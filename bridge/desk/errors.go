@@ -71,6 +71,11 @@ func wrong(kind ErrorKind, try, format string, args ...any) *Error {
 	return e.says(format, args...)
 }
 
+// Wrong is a no made of a format that has its twin in errors_zh.go.
+func Wrong(kind ErrorKind, try, format string, args ...any) *Error {
+	return wrong(kind, try, format, args...)
+}
+
 // no is a refusal of a request, with what was understood of it.
 func (r *request) no(kind ErrorKind, try, format string, args ...any) *Error {
 	e := &Error{Kind: kind, Understood: r.wish.String(), Try: try}

@@ -80,19 +80,42 @@ func undash(w string) string {
 	return "--" + rest
 }
 
-// Tidy is a line as it is read, one space between its words, in lower case but
-// for what is quoted. Equal lines ask for the same.
-func Tidy(s string) string {
+// Words are the words of a line as it is read: plain, in lower case but for
+// reasons and what is quoted, which begins with its quote.
+func Words(s string) []string {
 	words := tidy(s)
 	for i, w := range words {
 		if w[0] == quote {
-			words[i] = w + `"`
-		} else {
-			words[i] = strings.ToLower(w)
+			continue
+		}
+		words[i] = strings.ToLower(w)
+		if bare := strings.TrimLeft(words[i], "-"); bare == "because" || bare == "reason" {
+			break // what follows is kept as it was written
 		}
 	}
-	return strings.Join(words, " ")
+	return words
 }
+
+// Line makes one line of words, so that it is read as they were.
+func Line(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; strings.HasPrefix(w, `"`) {
+			out[i] = w + `"`
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Tidy is a line as it is read, one space between its words, in lower case but
+// for what is quoted. Equal lines ask for the same.
+func Tidy(s string) string {
+	return Line(Words(s))
+}
+
+// Nearest returns the name that a mistyped word is nearest to; empty when none
+// is near.
+func Nearest(w string, names []string) string { return nearest(w, names) }
 
 func listed(names []string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))

@@ -318,17 +318,6 @@ func (s *sentence) take() string {
 	return w
 }
 
-// rest is what was not read yet, as it could be typed again.
-func (s *sentence) rest() []string {
-	out := slices.Clone(s.words)
-	for i, w := range out {
-		if w[0] == quote {
-			out[i] = w + `"`
-		}
-	}
-	return out
-}
-
 func (s *sentence) set(o *Wish) error { return s.wish.merge(o) }
 
 func (s *sentence) unknown(w string) error {
@@ -343,7 +332,7 @@ func (s *sentence) unknown(w string) error {
 // bad is an error with what was understood and one line that works, made of
 // what was understood, the corrected word and what had not been read yet.
 func (s *sentence) bad(fixed, format string, args ...any) error {
-	try := strings.Join(append(slices.DeleteFunc([]string{"spillway rent", s.wish.String(), fixed}, func(s string) bool { return s == "" }), s.rest()...), " ")
+	try := strings.Join(slices.DeleteFunc([]string{"spillway rent", s.wish.String(), fixed, Line(s.words)}, func(s string) bool { return s == "" }), " ")
 	if s.wish.String() == "" && fixed == "" {
 		try = "spillway rent 8xh100 for 2h"
 	}
