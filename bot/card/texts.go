@@ -1,0 +1,373 @@
+package card
+
+import "spillway.sh/spillway/bridge"
+
+// words are all texts of cards; {slots} are filled with facts. Both languages
+// have every one of them.
+type words struct {
+	Nobody     string
+	Machines   string
+	OnMachines string
+	Back       string
+	More       string
+
+	AskTitle      string
+	AskOver       string
+	AskText       string
+	Who           string
+	What          string
+	Where         string
+	For           string
+	Pays          string
+	Expected      string
+	AtMost        string
+	Left          string
+	LeftOf        string
+	OverBy        string
+	Jobs          string
+	Why           string
+	Says          string
+	OpenUntil     string
+	Urgent        string
+	TwoNeeded     string
+	OneOfTwo      string
+	Rev           string
+	WasApproved   string
+	WasDenied     string
+	WasLapsed     string
+	WasWithdrawn  string
+	WasGone       string
+	WasSuperseded string
+	WasOther      string
+	Reason        string
+	Approve       string
+	Deny          string
+	Details       string
+	Cancel        string
+	ApproveTitle  string
+	ApproveBody   string
+	Yes           string
+	CancelTitle   string
+	CancelBody    string
+	Requested     string
+	Reminder      string
+	Escalated     string
+
+	GrantStarting  string
+	GrantRunning   string
+	GrantDraining  string
+	GrantReleasing string
+	GrantReleased  string
+	GrantNever     string
+	Joined         string
+	SoFar          string
+	Ends           string
+	EndsIn         string
+	Idle           string
+	State          string
+	Total          string
+	TotalNow       string
+	GoesBack       string
+	By             string
+	ExtendB        string
+	ReleaseB       string
+	ReleaseNow     string
+	ReleaseAfter   string
+	KeepB          string
+	ReleaseTitle   string
+	ReleaseBody    string
+	ReleaseNowBody string
+	ReleaseAsk     string
+	JobsRun        string
+
+	Overrun   string
+	Warning   string
+	Notice    string
+	NoticeAt  string
+	Reclaimed string
+	Requeued  string
+	IdleAlert string
+	Frozen    string
+	Thawed    string
+	Protected string
+	Orphan    string
+	Extended  string
+
+	QuoteTitle string
+	QuoteGood  string
+	QuoteLine  string
+	QuoteBoot  string
+	QuoteNone  string
+	AsksFirst  string
+	AsksPolicy string
+	RentB      string
+	RentTitle  string
+	RentBody   string
+	RentAsk    string
+
+	ColID          string
+	ColWhat        string
+	ColWho         string
+	ColState       string
+	ColEnds        string
+	ColCost        string
+	ColMost        string
+	RentalsTitle   string
+	RentalsNone    string
+	RentalsFoot    string
+	RentalsNothing string
+	StatusOK       string
+	StatusBad      string
+	StatusDown     string
+	StatusCluster  string
+	StatusStale    string
+	StatusCloud    string
+	StatusFrozen   string
+	HistoryTitle   string
+
+	SpendTitle  string
+	SpendLine   string
+	SpendOver   string
+	SpendHard   string
+	SpendNone   string
+	ChartTitle  string
+	ChartPosted string
+	ChartHeld   string
+	ChartLeft   string
+
+	HelpTitle string
+	HelpMain  string
+	HelpMore  string
+	HelpMoney string
+	HelpWords string
+
+	FormRentTitle   string
+	FormSend        string
+	FormClose       string
+	FieldJob        string
+	FieldJobHint    string
+	FieldCount      string
+	FieldGPU        string
+	FieldMachines   string
+	FieldFor        string
+	FieldForHint    string
+	FieldMarket     string
+	MarketAny       string
+	MarketSpot      string
+	MarketOnDemand  string
+	FieldProject    string
+	FieldMax        string
+	FieldMaxHint    string
+	FieldReason     string
+	Choose          string
+	FormDenyTitle   string
+	FormDenyB       string
+	FormDenyWhat    string
+	FieldSuggest    string
+	Suggest1        string
+	Suggest2        string
+	Suggest3        string
+	FieldDeny       string
+	DenyShort       string
+	FormExtendTitle string
+	FormExtendB     string
+	FormExtendWhat  string
+	FieldExtend     string
+
+	HomeTitle       string
+	HomeRentals     string
+	HomeNone        string
+	HomeQuestions   string
+	HomeNoQuestions string
+	HomeBudgets     string
+	HomeRent        string
+	HomeLine        string
+	HomeQuestion    string
+	HomeAt          string
+
+	States map[bridge.State]string
+}
+
+var english = words{
+	Nobody:     "nobody is set in the policy",
+	Machines:   "{n} × ({each})",
+	OnMachines: "{what} on {n} machines",
+	Back:       "Back",
+	More:       "… ({n} more)",
+
+	AskTitle:      "Approval: {what}, {for}, {project}",
+	AskOver:       "{title}, {over} over",
+	AskText:       "{rental}: {who} asks for {what}, {for}, at most {most}",
+	Who:           "Who asks",
+	What:          "What",
+	Where:         "Where",
+	For:           "For how long",
+	Pays:          "Who pays",
+	Expected:      "Expected",
+	AtMost:        "At most",
+	Left:          "Left",
+	LeftOf:        "{left} of {limit} in {account}",
+	OverBy:        "{over} over {account}",
+	Jobs:          "Jobs",
+	Why:           "Why it is asked",
+	Says:          "They say: ",
+	OpenUntil:     "Open until {at} ({left}). Approvers: {who}",
+	Urgent:        "About to lapse: {who} are asked too.",
+	TwoNeeded:     "Two persons have to say yes.",
+	OneOfTwo:      "Yes by {who} at {at}; {n} more needed.",
+	Rev:           "{rental}, question {n}",
+	WasApproved:   ":white_check_mark: Approved by {who} at {at}.",
+	WasDenied:     ":no_entry: Denied by {who} at {at}.",
+	WasLapsed:     ":hourglass: Expired at {at}: nobody answered in time. Ask again: `/rent again {rental}`",
+	WasWithdrawn:  ":leftwards_arrow_with_hook: Cancelled by {who} at {at}.",
+	WasGone:       ":leftwards_arrow_with_hook: No longer needed since {at}.",
+	WasSuperseded: ":arrows_counterclockwise: Superseded at {at} by a new question: at most {hold} now.",
+	WasOther:      "It asks nothing any more.",
+	Reason:        "Reason: ",
+	Approve:       "Approve {most}",
+	Deny:          "Deny…",
+	Details:       "Details",
+	Cancel:        "Cancel the request",
+	ApproveTitle:  "Approve {rental}?",
+	ApproveBody:   "{who} may spend at most {most} from {project}.",
+	Yes:           "Yes",
+	CancelTitle:   "Cancel {rental}?",
+	CancelBody:    "Nothing was rented or held.",
+	Requested:     "{rental} needs approval. Expected {expected}, at most {most}.",
+	Reminder:      ":bell: {rental} still waits for a yes or a no, until {at}.",
+	Escalated:     ":rotating_light: {rental} is about to lapse, at {at}. {who}, please decide.",
+
+	GrantStarting:  ":rocket: {rental}: {what} for {project} are starting",
+	GrantRunning:   ":large_green_circle: {rental}: {what} for {project} are ready",
+	GrantDraining:  ":large_yellow_circle: {rental}: {what} for {project} go back when their jobs end",
+	GrantReleasing: ":large_yellow_circle: {rental}: {what} for {project} are going back",
+	GrantReleased:  ":white_circle: {rental}: {what} for {project} were released",
+	GrantNever:     ":white_circle: {rental} was never rented",
+	Joined:         "{n} of {all} machines have joined",
+	SoFar:          "So far",
+	Ends:           "Ends",
+	EndsIn:         "{at} ({left})",
+	Idle:           "Idle for {for}",
+	State:          "State",
+	Total:          "Cost",
+	TotalNow:       "{cost} (final when billed)",
+	GoesBack:       "{money} back to {project}",
+	By:             "Asked by",
+	ExtendB:        "Extend…",
+	ReleaseB:       "Release",
+	ReleaseNow:     "Release now",
+	ReleaseAfter:   "After the job",
+	KeepB:          "Keep",
+	ReleaseTitle:   "Release {rental}?",
+	ReleaseBody:    "{what} go back. Jobs that run on them may end first.",
+	ReleaseNowBody: "{what} go back at once. Jobs on them are requeued where they may be.",
+	ReleaseAsk:     "Release {rental} ({what}{jobs}, {left} left)?",
+	JobsRun:        ", {jobs} still running",
+
+	Overrun:   ":rotating_light: {rental} cost {over} more than was held. {project} is charged for it.",
+	Warning:   ":warning: {rental}",
+	Notice:    ":warning: The cloud takes {node} of {rental} back{at}. Its jobs are asked to write their checkpoints.",
+	NoticeAt:  " at {at}",
+	Reclaimed: ":recycle: The cloud took {node} of {rental} back.",
+	Requeued:  ":arrows_counterclockwise: Job {job} is back in the queue after {node} was taken back.",
+	IdleAlert: ":zzz: {rental} ({what}) has had no job for {for}, and costs {rate} an hour.",
+	Frozen:    ":snowflake: {who} froze new spending. What runs goes on.",
+	Thawed:    ":sunny: {who} let spending go on.",
+	Protected: ":rotating_light: Nothing new is rented for now.",
+	Orphan:    ":warning: A machine that no rental knows was found: {machine}",
+	Extended:  ":heavy_plus_sign: {rental} was extended by {who}; {cost} more is held.",
+
+	QuoteTitle: "Quote {id}, nothing rented: {what}",
+	QuoteGood:  "Good for {for}. {account} has {left} left of {limit}.",
+	QuoteLine:  "*{place}* · {what}\n{rate} an hour each: expected {expected}, at most {most}{boot}",
+	QuoteBoot:  ", ready in about {for}",
+	QuoteNone:  "No machine on offer fits.",
+	AsksFirst:  "needs approval: {over} over",
+	AsksPolicy: "needs approval",
+	RentB:      "Rent",
+	RentTitle:  "Rent this?",
+	RentBody:   "{what} at {place}: at most {most} is held.",
+	RentAsk:    "{what} at {place}: approvers are asked for at most {most}.",
+
+	ColID:          "id",
+	ColWhat:        "what",
+	ColWho:         "by",
+	ColState:       "state",
+	ColEnds:        "ends",
+	ColCost:        "so far",
+	ColMost:        "at most",
+	RentalsTitle:   "Rentals",
+	RentalsNone:    "Nothing is rented.",
+	RentalsFoot:    "{running} running, {waiting} waiting; at most {held} held.",
+	RentalsNothing: "{running} running, {waiting} waiting; nothing held.",
+	StatusOK:       ":large_green_circle: Spillway {version} works.",
+	StatusBad:      ":large_yellow_circle: Spillway {version} works, with problems.",
+	StatusDown:     ":red_circle: The daemon is not running.",
+	StatusCluster:  "*{name}*: {pending} waiting, {running} running, {nodes} nodes",
+	StatusStale:    "*{name}*: not seen lately",
+	StatusCloud:    "*{name}*: {fresh} of {offers} offers with a fresh price",
+	StatusFrozen:   "New spending is frozen.",
+	HistoryTitle:   "What happened",
+
+	SpendTitle:  "Spend",
+	SpendLine:   "*{account}*, {period}{hard}\nposted {posted}, held {held}, left {left} of {limit} ({percent} % used)",
+	SpendOver:   "*{account}*, {period}{hard}\nposted {posted}, held {held}: {over} over {limit}, as approved",
+	SpendHard:   " (hard)",
+	SpendNone:   "No budget of yours is set.",
+	ChartTitle:  "Posted, held, left ({currency})",
+	ChartPosted: "posted",
+	ChartHeld:   "held",
+	ChartLeft:   "left",
+
+	HelpTitle: "Spillway rents machines in the cloud, inside a budget",
+	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` asks for machines; words come in any order\n`/rent quote 8xh100 for 6h` shows what it would cost; nothing is rented\n`/rent ls`, `/rent status {rental}` show what is rented\n`/rent extend {rental} 2h` keeps it longer\n`/rent spend`, `/rent budget nlp` show the money\n`/rent approve {rental}`, `/rent deny {rental} because …` answer a question\n`/release {rental}`, `/release all` give it back",
+	HelpMore:  "More: `/rent help money`, `/rent help words`, `/rent whoami`",
+	HelpMoney: "*expected* is the likely cost at today's price\n*at most* is the worst case; this much is held as long as the machines run\n*posted* is what was metered so far\n*held* is set aside for what runs now\n*left* is the limit less posted less held\nAbove the budget an approver is asked; the requester never decides.",
+	HelpWords: "What: `8xh100`, `h100:8`, `2 machines`, `job 4711`\nHow long: `for 6h`, `for 90m`, `until 18:00`. A duration is never guessed\nMarket: `spot`, `on-demand`\nMoney: `max $120`\nWho pays: `project nlp`\nWhere: `in us-east-1`\nWhy: `because \"paper deadline\"`",
+
+	FormRentTitle:   "Rent machines",
+	FormSend:        "Send",
+	FormClose:       "Close",
+	FieldJob:        "For a job of yours in the queue",
+	FieldJobHint:    "Its size and time are taken, unless you give others.",
+	FieldCount:      "How many GPUs",
+	FieldGPU:        "Which GPU",
+	FieldMachines:   "Or how many machines",
+	FieldFor:        "For how long",
+	FieldForHint:    "6h, 90m, 2d, or a time of day such as 18:00",
+	FieldMarket:     "Market",
+	MarketAny:       "what policy prefers",
+	MarketSpot:      "spot: cheaper, may be taken back",
+	MarketOnDemand:  "on demand",
+	FieldProject:    "Who pays",
+	FieldMax:        "At most",
+	FieldMaxHint:    "$120; it stops itself there",
+	FieldReason:     "Why",
+	Choose:          "Choose",
+	FormDenyTitle:   "Deny {rental}",
+	FormDenyB:       "Deny",
+	FormDenyWhat:    "{who} asks for {what}, {for}, at most {most}.",
+	FieldSuggest:    "A usual reason",
+	Suggest1:        "Wait for the queue: it is short now.",
+	Suggest2:        "Use fewer GPUs or a shorter time.",
+	Suggest3:        "This is the wrong project to pay for it.",
+	FieldDeny:       "Why; the requester reads it",
+	DenyShort:       "Say why in 10 to 500 characters, or choose a usual reason.",
+	FormExtendTitle: "Extend {rental}",
+	FormExtendB:     "Extend",
+	FormExtendWhat:  "It ends at {at}. More time is a new hold: {rate} for each hour at most.",
+	FieldExtend:     "How much longer",
+
+	HomeTitle:       "Spillway",
+	HomeRentals:     "My rentals",
+	HomeNone:        "Nothing of yours is rented.",
+	HomeQuestions:   "Waiting for your decision",
+	HomeNoQuestions: "Nothing waits for you.",
+	HomeBudgets:     "Budgets",
+	HomeRent:        "Rent machines…",
+	HomeLine:        "*{rental}* · {what} · {state}\n{where}; so far {cost}, at most {most}; ends {ends}",
+	HomeQuestion:    "*{rental}* · {who} · {what}, {for}\n{place} for {project}: at most {most}; open until {at}",
+	HomeAt:          "As of {at}",
+
+	States: map[bridge.State]string{"waiting": "waits for a yes", "launching": "starting", "joining": "starting", "admitted": "running", "draining": "draining", "releasing": "going back", "settled": "released", "closed": "never rented"},
+}
