@@ -10,7 +10,7 @@ import (
 )
 
 // approve closes questions that were not answered in time, and those whose
-// demand is gone. Answers come through the desk; what it approved is picked
+// demand is gone, and reminds approvers of the others. Answers come through the desk; what it approved is picked
 // up by provision, which freezes the create call first.
 func (e *Engine) approve(ctx context.Context, c *cycle) error {
 	withdrawn := map[bridge.RentalID]bool{}
@@ -24,6 +24,8 @@ func (e *Engine) approve(ctx context.Context, c *cycle) error {
 			errs = append(errs, e.closeQuestion(ctx, c, &r, bridge.EventWithdraw, bridge.ReasonDemandGone, bridge.NewsWithdrawn))
 		case c.over(r.AskUntil):
 			errs = append(errs, e.lapse(ctx, c, &r))
+		default:
+			errs = append(errs, e.urge(ctx, c, &r))
 		}
 	}
 	errs = append(errs, e.unanswer(ctx, c))

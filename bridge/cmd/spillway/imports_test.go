@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"slurm":                  {"bridge"},
 	"slurm/slurmtest":        {"bridge", "bridge/sandbox"},
 	"volcano":                {"bridge"},
-	"bot":                    {"bridge", "bridge/desk"},
+	"bot":                    {"bot", "bridge", "bridge/desk"},
 	"bridge/sim":             nil, // everything
 	"bridge/cmd":             nil, // everything
 }
