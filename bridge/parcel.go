@@ -13,6 +13,8 @@ type Parcel struct {
 	// Key, where given, names what is shown: of two undelivered parcels of one
 	// key the later one is delivered alone.
 	Key string
+	// Target is what it goes to; parcels of one target keep their order.
+	Target string
 	// Once, where given, lets the first parcel of this name out and no other.
 	Once string
 	// Source is the knock that it answers; empty: none.
@@ -28,6 +30,7 @@ type Copy struct {
 	Key     string
 	Channel string
 	TS      string // the messenger's own name of the message
+	Target  string // what it was posted to: the channel, or a person
 	Hash    string // of what it shows
 	At      time.Time
 }

@@ -9,20 +9,26 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-// Knock keeps what a person did, before anybody is told that it was received.
-// The same key again is not fresh, and changes nothing.
-func (s *Store) Knock(ctx context.Context, k bridge.Knock) (fresh bool, err error) {
+// Knock keeps what people did, before anybody is told that it was received. The
+// same key again is not fresh, and changes nothing.
+func (s *Store) Knock(ctx context.Context, ks []bridge.Knock) (fresh []bool, err error) {
 	err = s.write(ctx, func(w *writing) error {
-		res, err := w.ExecContext(ctx, `insert into knocks (key, at, body) values (?, ?, ?) on conflict do nothing`, k.Key, k.At.UnixNano(), string(k.Body))
-		if err != nil {
-			return err
+		fresh = make([]bool, len(ks))
+		for i, k := range ks {
+			res, err := w.ExecContext(ctx, `insert into knocks (key, at, body) values (?, ?, ?) on conflict do nothing`, k.Key, k.At.UnixNano(), string(k.Body))
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			fresh[i] = n == 1
 		}
-		n, err := res.RowsAffected()
-		fresh = n == 1
-		return err
+		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("keep knock: %w", err)
+		return nil, fmt.Errorf("keep knock: %w", err)
 	}
 	return fresh, nil
 }
@@ -99,9 +105,9 @@ func (w *writing) send(ctx context.Context, ps []bridge.Parcel) error {
 				continue
 			}
 		}
-		if _, err := w.ExecContext(ctx, `insert into parcels (rev, lane, surface, key, source, after, tries, made, body) values (1, ?, ?, ?, ?, ?, 0, ?, ?)
+		if _, err := w.ExecContext(ctx, `insert into parcels (rev, lane, surface, key, target, source, after, tries, made, body) values (1, ?, ?, ?, ?, ?, ?, 0, ?, ?)
 			on conflict (key) where key <> '' do update set rev = rev + 1, lane = min(lane, excluded.lane), source = excluded.source, body = excluded.body`,
-			p.Lane, p.Surface, p.Key, p.Source, nanos(p.After), w.now.UnixNano(), string(p.Body)); err != nil {
+			p.Lane, p.Surface, p.Key, p.Target, p.Source, nanos(p.After), w.now.UnixNano(), string(p.Body)); err != nil {
 			return err
 		}
 	}
@@ -130,10 +136,10 @@ func (s *Store) SentOnce(ctx context.Context, name string) (bool, error) {
 func (s *Store) Parcels(ctx context.Context, limit int) ([]bridge.Parcel, error) {
 	out, err := rows(ctx, s.reads, func(r *sql.Rows) (p bridge.Parcel, err error) {
 		var after, made int64
-		err = r.Scan(&p.ID, &p.Rev, &p.Lane, &p.Surface, &p.Key, &p.Source, &after, &p.Tries, &made)
+		err = r.Scan(&p.ID, &p.Rev, &p.Lane, &p.Surface, &p.Key, &p.Target, &p.Source, &after, &p.Tries, &made)
 		p.After, p.Made = time.Unix(0, after).UTC(), time.Unix(0, made).UTC()
 		return p, err
-	}, `select id, rev, lane, surface, key, source, after, tries, made from parcels order by lane, id limit ?`, limit)
+	}, `select id, rev, lane, surface, key, target, source, after, tries, made from parcels order by lane, id limit ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read parcels: %w", explain(err))
 	}
@@ -143,8 +149,8 @@ func (s *Store) Parcels(ctx context.Context, limit int) ([]bridge.Parcel, error)
 // Parcel returns one that waits, with its body; false when it waits no more.
 func (s *Store) Parcel(ctx context.Context, id int64) (p bridge.Parcel, ok bool, err error) {
 	var after, made int64
-	err = s.reads.QueryRowContext(ctx, `select id, rev, lane, surface, key, source, after, tries, made, body from parcels where id = ?`, id).
-		Scan(&p.ID, &p.Rev, &p.Lane, &p.Surface, &p.Key, &p.Source, &after, &p.Tries, &made, &p.Body)
+	err = s.reads.QueryRowContext(ctx, `select id, rev, lane, surface, key, target, source, after, tries, made, body from parcels where id = ?`, id).
+		Scan(&p.ID, &p.Rev, &p.Lane, &p.Surface, &p.Key, &p.Target, &p.Source, &after, &p.Tries, &made, &p.Body)
 	if noRows(err) {
 		return p, false, nil
 	}
@@ -195,8 +201,8 @@ func (s *Store) Show(ctx context.Context, shown ...bridge.Copy) error {
 
 func (w *writing) show(ctx context.Context, shown []bridge.Copy) error {
 	for _, c := range shown {
-		if _, err := w.ExecContext(ctx, `insert into copies (key, channel, ts, hash, at) values (?, ?, ?, ?, ?)
-			on conflict do update set hash = excluded.hash, at = excluded.at`, c.Key, c.Channel, c.TS, c.Hash, nanos(c.At)); err != nil {
+		if _, err := w.ExecContext(ctx, `insert into copies (key, channel, ts, target, hash, at) values (?, ?, ?, ?, ?, ?)
+			on conflict do update set hash = excluded.hash, at = excluded.at`, c.Key, c.Channel, c.TS, c.Target, c.Hash, nanos(c.At)); err != nil {
 			return err
 		}
 	}
@@ -219,10 +225,10 @@ func (s *Store) Hide(ctx context.Context, c bridge.Copy) error {
 func (s *Store) Copies(ctx context.Context, key string) ([]bridge.Copy, error) {
 	out, err := rows(ctx, s.reads, func(r *sql.Rows) (c bridge.Copy, err error) {
 		var at int64
-		err = r.Scan(&c.Key, &c.Channel, &c.TS, &c.Hash, &at)
+		err = r.Scan(&c.Key, &c.Channel, &c.TS, &c.Target, &c.Hash, &at)
 		c.At = time.Unix(0, at).UTC()
 		return c, err
-	}, `select key, channel, ts, hash, at from copies where key = ? order by ts, channel`, key)
+	}, `select key, channel, ts, target, hash, at from copies where key = ? order by ts, channel`, key)
 	if err != nil {
 		return nil, fmt.Errorf("read copies: %w", explain(err))
 	}

@@ -17,6 +17,7 @@ create table parcels (
   lane    integer not null,
   surface text    not null,
   key     text    not null,
+  target  text    not null,
   source  text    not null,
   after   integer not null,
   tries   integer not null,
@@ -36,6 +37,7 @@ create table copies (
   key     text    not null,
   channel text    not null,
   ts      text    not null,
+  target  text    not null,
   hash    text    not null,
   at      integer not null,
   primary key (key, channel, ts)

@@ -1,0 +1,213 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/slack-go/slack"
+)
+
+const (
+	// bodyMost is the largest request that is read.
+	bodyMost = 1 << 20
+	// signedFor is how old or how far ahead a signature may be.
+	signedFor = 5 * time.Minute
+)
+
+// The paths that Slack's settings name.
+const (
+	pathCommands     = "/slack/commands"
+	pathInteractions = "/slack/interactions"
+	pathOptions      = "/slack/options"
+	pathEvents       = "/slack/events"
+)
+
+// serve answers signed HTTP until ctx ends.
+func (b *Bot) serve(ctx context.Context) error {
+	srv := &http.Server{
+		Handler: b.handler(), ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		if srv.Shutdown(end) != nil {
+			_ = srv.Close()
+		}
+	})
+	err := srv.Serve(b.o.Listener)
+	if !stop() {
+		<-closed
+		return ctx.Err()
+	}
+	return fmt.Errorf("serve Slack's requests: %w", err)
+}
+
+// handler is what answers Slack's requests.
+func (b *Bot) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("POST "+pathCommands, b.door(formCommand))
+	mux.Handle("POST "+pathInteractions, b.door(formInteractive))
+	mux.Handle("POST "+pathOptions, b.door(formInteractive))
+	mux.Handle("POST "+pathEvents, b.door(formEvent))
+	return mux
+}
+
+// errForged is a request that is not Slack's, or not for this app. Who sent it
+// learns no more.
+type errForged struct{ why string }
+
+func (e *errForged) Error() string { return "refused: " + e.why }
+
+func (b *Bot) door(f form) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMost))
+		if err != nil {
+			http.Error(w, "too large or unreadable", http.StatusRequestEntityTooLarge)
+			return
+		}
+		if err := b.signed(r, body); err != nil {
+			b.refuseRequest(w, r, err)
+			return
+		}
+		payload, err := payloadOf(f, r, body)
+		if err != nil {
+			b.figure.received.WithLabelValues(string(f), "unreadable").Inc()
+			b.log.WarnContext(r.Context(), "a signed request cannot be read", "path", r.URL.Path, "error", err)
+			http.Error(w, "not understood", http.StatusBadRequest)
+			return
+		}
+		if challenge, ok := challengeOf(f, payload); ok {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = io.WriteString(w, challenge)
+			return
+		}
+		b.takeRequest(w, r, f, payload)
+		b.figure.acks.Observe(time.Since(began).Seconds())
+	}
+}
+
+func (b *Bot) takeRequest(w http.ResponseWriter, r *http.Request, f form, payload []byte) {
+	// What was begun is stored, whether or not the other side still listens.
+	answer, err := b.take(context.WithoutCancel(r.Context()), f, payload, b.ours)
+	if forged, ok := errors.AsType[*errForged](err); ok {
+		b.refuseRequest(w, r, forged)
+		return
+	}
+	if err != nil {
+		b.log.ErrorContext(r.Context(), "a request was not taken", "path", r.URL.Path, "error", err)
+		http.Error(w, "not taken", http.StatusInternalServerError)
+		return
+	}
+	if answer == nil {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		b.log.WarnContext(r.Context(), "a request was stored and could not be acknowledged", "error", err)
+	}
+}
+
+// ours refuses what is not for this app in this workspace. Over Socket Mode the
+// connection itself says so of the app.
+func (b *Bot) ours(a *arrival) error {
+	if a.app != b.o.App {
+		return &errForged{"for another app"}
+	}
+	if _, foreign := b.who.foreign(a.in.Team, a.in.Enterprise); foreign {
+		return &errForged{"from another workspace"}
+	}
+	return nil
+}
+
+// signed checks Slack's signature over the body as it came. Only the body is
+// signed: nothing else of the request is believed.
+func (b *Bot) signed(r *http.Request, body []byte) error {
+	secret, err := b.o.Secret()
+	if err != nil {
+		return &errForged{"the signing secret cannot be read"}
+	}
+	if secret == "" {
+		return &errForged{"there is no signing secret"}
+	}
+	stamp, err := strconv.ParseInt(r.Header.Get("X-Slack-Request-Timestamp"), 10, 64)
+	if err != nil {
+		return &errForged{"no time"}
+	}
+	if age := b.o.Clock().Sub(time.Unix(stamp, 0)); age > signedFor || age < -signedFor {
+		return &errForged{"too old or too new"}
+	}
+	v, err := slack.NewSecretsVerifier(r.Header, secret)
+	if err != nil {
+		return &errForged{"no signature"}
+	}
+	if _, err := v.Write(body); err != nil {
+		return &errForged{"no signature"}
+	}
+	if v.Ensure() != nil {
+		return &errForged{"a wrong signature"}
+	}
+	return nil
+}
+
+func (b *Bot) refuseRequest(w http.ResponseWriter, r *http.Request, err error) {
+	why := err.Error()
+	if f, ok := errors.AsType[*errForged](err); ok {
+		why = f.why
+	}
+	b.figure.refused.WithLabelValues(why).Inc()
+	b.log.WarnContext(r.Context(), "a request was refused", "path", r.URL.Path, "from", r.RemoteAddr, "why", why)
+	w.Header().Set("X-Slack-No-Retry", "1")
+	http.Error(w, "refused", http.StatusUnauthorized)
+}
+
+// payloadOf is the JSON of a request. A command is a form of its own fields,
+// the others a form with one field, and events are JSON. The query is not read.
+func payloadOf(f form, r *http.Request, body []byte) ([]byte, error) {
+	if f == formEvent {
+		return body, nil
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" {
+		return nil, errors.New("read request: not a form")
+	}
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, errors.New("read request: not a form")
+	}
+	if f == formInteractive {
+		if values.Get("payload") == "" {
+			return nil, errors.New("read request: no payload")
+		}
+		return []byte(values.Get("payload")), nil
+	}
+	flat := map[string]string{}
+	for k := range values {
+		flat[k] = values.Get(k)
+	}
+	return json.Marshal(flat)
+}
+
+// challengeOf is what Slack wants to hear back when the address is set.
+func challengeOf(f form, payload []byte) (string, bool) {
+	var c struct {
+		Type      string `json:"type"`
+		Challenge string `json:"challenge"`
+	}
+	if f != formEvent || json.Unmarshal(payload, &c) != nil || c.Type != "url_verification" {
+		return "", false
+	}
+	return c.Challenge, true
+}

@@ -1,0 +1,353 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"spillway.sh/spillway/bot/talk"
+	"spillway.sh/spillway/bridge"
+)
+
+const (
+	// flyingMost is how many calls are under way at once.
+	flyingMost = 8
+	// cardEvery is the least time between two edits of one card.
+	cardEvery = 5 * time.Second
+	// callFor is how long one call may take.
+	callFor = 10 * time.Second
+	// listMost is how many undelivered messages are looked at.
+	listMost = 5000
+	// triesMost ends what Slack refuses for a reason that is none of the known.
+	triesMost = 5
+	// placeFor is how long a channel that cannot be posted to is waited for.
+	placeFor = 24 * time.Hour
+)
+
+// outbox is what of the deliveries is in memory.
+type outbox struct {
+	wake chan struct{}
+
+	mu      sync.Mutex
+	changed bool                // the list in the box is not the one in memory
+	flying  map[string]bool     // targets that a call is under way for
+	need    map[int64]need      // what a parcel needs next, as its last try found out
+	urls    map[string]response // by the key of the interaction
+}
+
+// need is one call of a method in a channel, not before a time.
+type need struct {
+	method, channel string
+	at              time.Time
+	paid            bool
+}
+
+// response is a URL by which an interaction may be answered. It never leaves
+// the memory.
+type response struct {
+	url  string
+	at   time.Time
+	left int
+}
+
+const (
+	responseFor  = 29 * time.Minute // Slack's 30
+	responseUses = 5
+)
+
+func newOutbox() *outbox {
+	return &outbox{wake: make(chan struct{}, 1), changed: true, flying: map[string]bool{}, need: map[int64]need{}, urls: map[string]response{}}
+}
+
+// nudge says that there is more to deliver.
+func (x *outbox) nudge() {
+	x.mu.Lock()
+	x.changed = true
+	x.mu.Unlock()
+	x.stir()
+}
+
+func (x *outbox) stir() {
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// remember keeps the response URL of an interaction.
+func (x *outbox) remember(in *talk.Interaction, now time.Time) {
+	if in.Response == "" {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for key, r := range x.urls {
+		if now.Sub(r.at) > responseFor {
+			delete(x.urls, key)
+		}
+	}
+	x.urls[in.Key] = response{in.Response, now, responseUses}
+}
+
+// use takes one use of a response URL; empty when there is none left.
+func (x *outbox) use(key string, now time.Time) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r, ok := x.urls[key]
+	if !ok || r.left == 0 || now.Sub(r.at) > responseFor {
+		delete(x.urls, key)
+		return ""
+	}
+	r.left--
+	x.urls[key] = r
+	return r.url
+}
+
+// giveBack returns a use that came to nothing.
+func (x *outbox) giveBack(key string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if r, ok := x.urls[key]; ok {
+		r.left++
+		x.urls[key] = r
+	}
+}
+
+// deliver brings what is in the box to Slack, the most urgent first, until ctx
+// ends; calls under way are finished.
+func (b *Bot) deliver(ctx context.Context) error {
+	var air sync.WaitGroup
+	defer air.Wait()
+	var list []bridge.Parcel
+	for {
+		if b.outbox.stale() {
+			fresh, err := b.o.Box.Parcels(ctx, listMost)
+			if err != nil && ctx.Err() == nil {
+				b.log.WarnContext(ctx, "the box cannot be read", "error", err)
+				b.outbox.nudge()
+			}
+			if err == nil {
+				list = fresh
+				b.measure(list)
+			}
+		}
+		var next time.Duration
+		list, next = b.launch(ctx, &air, list)
+		t := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-b.outbox.wake:
+			t.Stop()
+		case <-t.C:
+		}
+	}
+}
+
+func (x *outbox) stale() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was := x.changed
+	x.changed = false
+	return was
+}
+
+func (b *Bot) measure(list []bridge.Parcel) {
+	n := map[int]float64{}
+	for i := range list {
+		n[list[i].Lane]++
+	}
+	for lane := range 4 {
+		b.figure.outbox.WithLabelValues(strconv.Itoa(lane)).Set(n[lane])
+	}
+}
+
+// lookAgain is how often the outbox is looked at when nothing stirs.
+const lookAgain = 30 * time.Second
+
+// launch starts every call that may be made now, and returns what is left and
+// when to look again.
+func (b *Bot) launch(ctx context.Context, air *sync.WaitGroup, list []bridge.Parcel) (left []bridge.Parcel, next time.Duration) {
+	now, next := b.o.Clock(), lookAgain
+	soon := func(at time.Time) { next = min(next, max(at.Sub(now), time.Millisecond)) }
+	cards := map[string]bool{} // that wait: what hangs under them waits too
+	for i := range list {
+		if list[i].Surface == string(talk.Card) {
+			cards[list[i].Target] = true
+		}
+	}
+	held := map[string]bool{} // targets of which an earlier one waits: order is kept
+	left = list[:0:0]
+	for i := range list {
+		p := list[i]
+		if p.Surface == string(talk.Thread) && cards[p.Target] {
+			left = append(left, p)
+			continue
+		}
+		if wait := b.hold(&p, now, held); !wait.IsZero() {
+			soon(wait)
+			left = append(left, p)
+		} else {
+			air.Go(func() { b.fly(context.WithoutCancel(ctx), p) })
+		}
+		held[p.Target] = true
+	}
+	return left, next
+}
+
+// hold says until when a parcel has to wait; the zero time: it goes now, and
+// what it needs is taken.
+func (b *Bot) hold(p *bridge.Parcel, now time.Time, held map[string]bool) (until time.Time) {
+	x := b.outbox
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	later := now.Add(lookAgain) // the end of a flight stirs
+	switch {
+	case x.flying[p.Target], len(x.flying) >= flyingMost, held[p.Target]:
+		return later
+	case p.After.After(now):
+		return p.After
+	}
+	if n, ok := x.need[p.ID]; ok {
+		if n.at.After(now) && n.method == "" {
+			return n.at
+		}
+		if n.method != "" {
+			if free, at := b.pace.take(n.method, n.channel); !free {
+				return at
+			}
+			n.paid = true
+			x.need[p.ID] = n
+		}
+	}
+	x.flying[p.Target] = true
+	return time.Time{}
+}
+
+// pay takes what one call needs, or says until when to wait. A call that the
+// last try found out about was paid for before this one began.
+func (b *Bot) pay(p *bridge.Parcel, method, channel string) error {
+	x := b.outbox
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n := x.need[p.ID]; n.paid && n.method == method && n.channel == channel {
+		n.paid = false
+		x.need[p.ID] = n
+		return nil
+	}
+	if free, at := b.pace.take(method, channel); !free {
+		return &errWait{need{method: method, channel: channel, at: at}}
+	}
+	return nil
+}
+
+// errWait says that a call may not be made yet.
+type errWait struct{ need }
+
+func (e *errWait) Error() string {
+	return "wait for " + e.method + " until " + e.at.Format(time.TimeOnly)
+}
+
+// errDrop gives a message up, with the reason.
+type errDrop struct {
+	why string
+	err error
+}
+
+func (e *errDrop) Error() string { return "give up: " + e.why }
+func (e *errDrop) Unwrap() error { return e.err }
+
+// fly delivers one parcel and keeps what came of it.
+func (b *Bot) fly(ctx context.Context, p bridge.Parcel) {
+	ctx, cancel := context.WithTimeout(ctx, 2*callFor)
+	defer cancel()
+	err := func() (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = &errDrop{"panic", fmt.Errorf("panic: %v\n%s", v, debug.Stack())}
+			}
+		}()
+		return b.show(ctx, &p)
+	}()
+	keep := b.landed(ctx, &p, err)
+	x := b.outbox
+	x.mu.Lock()
+	delete(x.flying, p.Target)
+	if keep == nil {
+		delete(x.need, p.ID)
+	} else {
+		x.need[p.ID] = *keep
+	}
+	x.changed = true
+	x.mu.Unlock()
+	x.stir()
+}
+
+// show reads what is to be shown and shows it.
+func (b *Bot) show(ctx context.Context, p *bridge.Parcel) error {
+	full, ok, err := b.o.Box.Parcel(ctx, p.ID)
+	if err != nil || !ok {
+		return err
+	}
+	*p = full
+	var e talk.Effect
+	if err := json.Unmarshal(p.Body, &e); err != nil {
+		return &errDrop{"unreadable", err}
+	}
+	return b.bring(ctx, p, &e)
+}
+
+// landed keeps the end of a flight. It returns what the parcel needs next; nil:
+// it is over or waits in the box.
+func (b *Bot) landed(ctx context.Context, p *bridge.Parcel, err error) *need {
+	now := b.o.Clock()
+	wait, waits := errors.AsType[*errWait](err)
+	drop, dropped := errors.AsType[*errDrop](err)
+	switch {
+	case err == nil:
+		return nil
+	case waits:
+		return &wait.need
+	case !dropped && isOneOf(err, revokedErrors):
+		b.doubtToken()
+		return &need{at: now.Add(10 * time.Second)} // the look at the token decides
+	case !dropped && passing(err):
+		b.log.WarnContext(ctx, "a message is tried again", "surface", p.Surface, "tries", p.Tries+1, "error", err)
+		return b.putOff(ctx, p, now.Add(backoff(p.Tries, time.Second, time.Minute)))
+	case !dropped && isOneOf(err, placeErrors) && now.Sub(p.Made) < placeFor:
+		b.trouble("channel", fmt.Sprintf("Slack does not let the bot post (%s): invite it with /invite, or set another channel", wordOf(err)))
+		return b.putOff(ctx, p, now.Add(backoff(p.Tries, 5*time.Second, 10*time.Minute)))
+	case !dropped && p.Tries+1 < triesMost:
+		b.log.ErrorContext(ctx, "a message could not be shown", "surface", p.Surface, "tries", p.Tries+1, "error", err)
+		return b.putOff(ctx, p, now.Add(backoff(p.Tries, time.Second, time.Minute)))
+	}
+	why := wordOf(err)
+	if dropped {
+		why = drop.why
+	}
+	b.log.ErrorContext(ctx, "a message is given up", "surface", p.Surface, "key", p.Key, "why", why, "error", err)
+	b.figure.dropped.WithLabelValues(firstOf(why, "failed")).Inc()
+	if err := b.o.Box.Delivered(ctx, *p, time.Time{}); err != nil {
+		b.log.WarnContext(ctx, "it stays in the box", "error", err)
+	}
+	return nil
+}
+
+func (b *Bot) putOff(ctx context.Context, p *bridge.Parcel, until time.Time) *need {
+	if err := b.o.Box.PutOff(ctx, p.ID, until); err != nil {
+		b.log.WarnContext(ctx, "the box cannot be written", "error", err)
+		return &need{at: until}
+	}
+	return nil
+}
+
+// backoff doubles a pause with every try, up to most.
+func backoff(tries int, first, most time.Duration) time.Duration {
+	return min(first<<min(tries, 20), most)
+}
