@@ -19,7 +19,7 @@ mkdir -p "$dir" "${fetched%/*}" /var/log
 exec >>/var/log/spillway-boot.log 2>&1 </dev/null
 trap '' HUP
 
-say() { echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) $*"; }
+say() { echo "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ) $*"; }
 uptime_s() { cut -d. -f1 /proc/uptime; }
 
 # off_at is the end of the rental on a clock that nobody can set. A day's clock
@@ -117,6 +117,7 @@ watch_end &
 close_metadata
 [ "$(uname -m)" = "$arch" ] || give_up "the agent is for $arch, this machine is $(uname -m)"
 again fetch_agent
+say "the agent is here"
 said=$("$agent" version --output json 2>&1 >/dev/null) || give_up "the agent cannot run here: $said"
 say "start the agent"
 set -- "$agent" node --url "$url" --ca "$dir/ca.pem" --ticket "$dir/ticket" --dir "$dir" --expires "$expires"

@@ -124,7 +124,6 @@ const ownerField = "owner"
 func (s *Server) wants(r *bridge.Rental, owner string) bridge.Wants {
 	w := s.o.Wants[r.Cluster]
 	w.GPUs, w.GPUType = r.Shape.GPUs, r.Shape.GPUType
-	w.DiskMiB = max(w.DiskMiB, r.Shape.DiskMiB)
 	if parts := strings.Split(owner, ":"); len(parts) == 3 {
 		uid, err1 := strconv.Atoi(parts[1])
 		gid, err2 := strconv.Atoi(parts[2])
