@@ -51,6 +51,7 @@ type commands struct {
 	Doctor      doctorCmd      `cmd:"" group:"site" help:"Look for what is in the way on this cluster, and print the lines to change."`
 	CheckConfig checkConfigCmd `cmd:"" group:"site" help:"Read configuration and policy, and say every mistake."`
 	Localcloud  localcloudCmd  `cmd:"" group:"site" help:"A cloud on this host, for tests and demonstrations."`
+	Slackd      slackdCmd      `cmd:"" group:"site" help:"A Slack on this host with a web page, for tests and demonstrations."`
 	Demo        demoCmd        `cmd:"" group:"site" help:"The main job on this host: a real Slurm overflows into local clouds, and drains."`
 	Version     versionCmd     `cmd:"" group:"site" help:"Version of this command, and of the daemon."`
 	Completion  completionCmd  `cmd:"" group:"site" help:"Completion of commands for bash or zsh."`
