@@ -23,6 +23,7 @@ type Config struct {
 	Clouds   []Cloud       `json:"clouds"`
 	Enrol    Enrol         `json:"enrol"`
 	Metrics  Metrics       `json:"metrics"`
+	Slack    *Slack        `json:"slack"` // nil: no bot
 	Limits   Limits        `json:"limits"`
 	Log      Log           `json:"log"`
 }

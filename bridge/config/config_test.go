@@ -38,6 +38,21 @@ func TestExample(t *testing.T) {
 	if len(c.Clusters) != 1 || len(c.Clouds) != 2 || len(c.Clusters[0].Slurm.Workflows) != 2 {
 		t.Errorf("want one cluster with two workflow managers and two clouds, have %+v", c)
 	}
+	if s := c.Slack; s == nil || s.Channel != "C0123ABCD" || s.Users["T0123ABCD/U0456EFGH"] != "mei" || s.Groups["S0123ABCD"] != "gpu-approvers" || s.Local != "" {
+		t.Errorf("the example's Slack is %+v", s)
+	}
+}
+
+func TestSlackWithoutATokenIsLocal(t *testing.T) {
+	for text, want := range map[string]string{"slack: {}": DefaultLocalSlack, "slack: {local: 127.0.0.1:7999}": "127.0.0.1:7999"} {
+		c, err := Parse("least.yaml", []byte("version: 1\nstate_dir: state\nclusters: [{name: main, slurm: {}}]\n"+text+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Slack == nil || c.Slack.Local != want {
+			t.Errorf("%s: %+v, want it at %s", text, c.Slack, want)
+		}
+	}
 }
 
 func TestDefaults(t *testing.T) {
