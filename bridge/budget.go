@@ -83,6 +83,8 @@ const (
 	NewsThawed    NewsKind = "thawed"
 	NewsProtected NewsKind = "protected"
 	NewsWarning   NewsKind = "warning"
+	NewsResumed   NewsKind = "resumed"   // a job that was broken off runs on from a step
+	NewsLost      NewsKind = "lost-work" // it runs again from the beginning; Cost is what that run had cost
 )
 
 // News is one line of the append-only record of what happened.

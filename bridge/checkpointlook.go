@@ -96,6 +96,12 @@ type Interruption struct {
 	// Rate is what all its machines together cost an hour.
 	Rate Rate `json:"rate"`
 	Pool Pool `json:"pool"`
+	// Again is when it was started again; zero: it waits, or ended.
+	Again time.Time `json:"again"`
+	// From is the step it resumed from, and Worth what the run that had come
+	// there had cost; negative: it did not resume.
+	From  int64 `json:"from"`
+	Worth Money `json:"worth"`
 }
 
 // BestInterval is the time between two checkpoints that loses least to saving

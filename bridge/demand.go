@@ -87,6 +87,7 @@ func (d *Demand) Machines() int { return d.Nodes * d.Count }
 // Run is a job that holds nodes: configuring, running, completing.
 type Run struct {
 	Job       JobID         `json:"job"`
+	Name      string        `json:"name,omitempty"`
 	User      string        `json:"user"`
 	Account   string        `json:"account,omitempty"`
 	Partition string        `json:"partition,omitempty"`

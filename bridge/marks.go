@@ -8,6 +8,9 @@ type Marks struct {
 	Answers  []Answer                 `json:"answers"`
 	Reclaims map[string]map[JobID]int `json:"reclaims"`
 	Hazards  []Hazard                 `json:"hazards,omitempty"`
+	// Runs are those on rented machines of jobs whose checkpoints are looked for,
+	// until it is known what was lost of one that was broken off.
+	Runs map[string]map[JobID]Interruption `json:"runs,omitempty"`
 	// Frozen is set by a person, Protected by the breaker with its cause.
 	Frozen    bool   `json:"frozen"`
 	Protected string `json:"protected"`

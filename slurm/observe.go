@@ -186,7 +186,7 @@ func (c *Cluster) sortJobs(q *bridge.Queue, jobs []job, v *view) error {
 func runOf(j *job, v *view) (bridge.Run, error) {
 	nodes, err := expandHosts(j.NodeList)
 	return bridge.Run{
-		Job: j.ID, User: j.User, Account: j.Account, Partition: shown(j.Partition, v.tenants), State: j.State, Nodes: nodes,
+		Job: j.ID, Name: j.Name, User: j.User, Account: j.Account, Partition: shown(j.Partition, v.tenants), State: j.State, Nodes: nodes,
 		Started: j.Start, TimeLimit: j.TimeLimit, Restartable: j.Requeue && j.Batch, Restarts: j.Restarts, Comment: j.Comment,
 	}, err
 }

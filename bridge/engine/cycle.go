@@ -75,6 +75,7 @@ type memory struct {
 	disputed   map[bridge.RentalID]bool      // a list shows what a direct look called gone
 	ghosts     map[string]int
 	health     map[string]string
+	looks      looks  // at checkpoints
 	complaint  string // last logged
 	complained time.Time
 }
@@ -92,7 +93,7 @@ func newMemory() *memory {
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, comments: map[string]comment{}, limits: map[string]time.Duration{},
 		demands: map[string]bridge.Demand{}, where: map[string][]string{}, nudges: map[string]nudge{}, requeued: map[string]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
-		health: map[string]string{},
+		health: map[string]string{}, looks: newLooks(),
 	}
 }
 

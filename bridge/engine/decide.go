@@ -68,7 +68,7 @@ func (e *Engine) demandOf(r *bridge.Rental, run *bridge.Run) bridge.Demand {
 	d, ok := e.memory.demands[jobKey(r.Cluster, run.Job.Base())]
 	if !ok {
 		d = bridge.Demand{
-			Cluster: r.Cluster, User: run.User, Account: run.Account, Partition: r.Origin, Comment: run.Comment,
+			Cluster: r.Cluster, Name: run.Name, User: run.User, Account: run.Account, Partition: r.Origin, Comment: run.Comment,
 			Shape: r.Shape, Nodes: max(r.Gang, 1), Submitted: r.Created, Eligible: r.Created, TimeLimit: run.TimeLimit,
 		}
 	}

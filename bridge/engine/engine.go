@@ -44,6 +44,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) error {
 		{"observe", e.observe},     // clouds, then store, then queues: what is true now
 		{"sweep", e.sweep},         // lists against store: found, noticed, gone, orphaned
 		{"reclaim", e.reclaim},     // a notice does not wait: drain, signal, requeue, resume
+		{"resume", e.checkpoints},  // what jobs would start again from, and what was lost
 		{"decide", e.decide},       // pure; every yes and no has a reason
 		{"reserve", e.reserve},     // hold and intent in one transaction, or a question
 		{"approve", e.approve},     // questions that were not answered, or not needed any more

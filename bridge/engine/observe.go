@@ -197,8 +197,8 @@ func (e *Engine) snapshot(c *cycle) {
 	c.snap = bridge.Snapshot{
 		Now: c.now, Offers: c.offers, Budgets: c.budgets,
 		Pools: c.marks.Pools, Answers: c.marks.Answers, Reclaims: c.marks.Reclaims,
-		MaxQueueAge: e.limits.QueueAge,
-		Frozen:      c.marks.Frozen, Protected: c.marks.Protected != "",
+		MaxQueueAge: e.limits.QueueAge, Checkpoints: e.memory.looks.newest,
+		Frozen: c.marks.Frozen, Protected: c.marks.Protected != "",
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
 		c.snap.MaxQueueAge = max(c.snap.MaxQueueAge, 2*e.interval(name))
@@ -207,6 +207,7 @@ func (e *Engine) snapshot(c *cycle) {
 	for _, id := range slices.Sorted(maps.Keys(c.live)) {
 		c.snap.Rentals = append(c.snap.Rentals, copyRental(c.live[id]))
 	}
+	c.snap.Hazards = bridge.Hazards(c.marks.Hazards, c.snap.Rentals, c.now)
 }
 
 // interval is the time between two reads of a scheduler that nothing asked

@@ -30,6 +30,8 @@ type Options struct {
 	// Gate keeps machines out until their own agents say that they are fit. It
 	// needs machines that have agents, which Hear listens to.
 	Gate bool
+	// Checkpoints finds those of jobs that policy has a rule for; nil: nobody looks.
+	Checkpoints Finder
 	// Clock is the time of the host, UTC.
 	Clock func() time.Time
 	Log   *slog.Logger
@@ -67,6 +69,8 @@ type Limits struct {
 	Post        time.Duration // between two posts of one rental; 1 min
 	Reserve     time.Duration // jobs are requeued at least this long before the taking; 10 s
 	Expedite    time.Duration // between two looks at a requeued job; 200 ms
+	Look        time.Duration // between two looks at a running job's checkpoints; 30 s
+	LookWaiting time.Duration // and at those of one that waits; 10 min
 	Warn        []time.Duration
 	Leap        time.Duration // a clock that moved further between looks is not trusted at once; 10 min
 	Fails       int           // failed joins within FailWindow that open the breaker; 10
@@ -106,6 +110,8 @@ func (l *Limits) setDefaults() {
 		{&l.Post, time.Minute},
 		{&l.Reserve, 10 * time.Second},
 		{&l.Expedite, 200 * time.Millisecond},
+		{&l.Look, 30 * time.Second},
+		{&l.LookWaiting, 10 * time.Minute},
 		{&l.Leap, 10 * time.Minute},
 		{&l.FailWindow, time.Hour},
 		{&l.CoolDown, 30 * time.Minute},

@@ -35,6 +35,7 @@ type world struct {
 	decide  func(*bridge.Snapshot) bridge.Plan
 	metrics prometheus.Registerer
 	skew    time.Duration // of the bridge's clock
+	finder  *ckpts        // nil: nobody looks for checkpoints
 	gate    bool          // machines join when their agents say that they are fit
 	ports   func(*world, engine.Scheduler, engine.Cloud, engine.Store) (engine.Scheduler, engine.Cloud, engine.Store)
 
@@ -166,6 +167,9 @@ func (w *world) open() {
 		o.Clouds = append(o.Clouds, one)
 	}
 	o.Clusters["c1"] = sched
+	if w.finder != nil {
+		o.Checkpoints = w.finder
+	}
 	if w.engine, err = engine.New(o); err != nil {
 		w.t.Fatal(err)
 	}
