@@ -233,7 +233,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /files-pri/", s.fetchFile)
 	mux.Handle("/control/", s.control())
 	if s.opt.Page != nil {
-		mux.Handle("GET /", s.opt.Page)
+		mux.Handle("/", s.opt.Page)
 	} else {
 		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintln(w, "A local Slack. Its Web API is below /api/; this build has no page.")
