@@ -24,26 +24,25 @@ func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bri
 		code = ce.Code
 	}
 	return e.remember(ctx, c, func(m *bridge.Marks) {
-		i := slices.IndexFunc(m.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p })
-		if i < 0 {
-			m.Pools = append(m.Pools, bridge.PoolHealth{Pool: p})
-			i = len(m.Pools) - 1
-		}
-		h := &m.Pools[i]
+		h := healthOf(m, p)
 		rest := max(min(first<<min(h.Failures, 20), e.limits.PoolMost), first)
 		h.Failures++
 		h.DownUntil, h.Code = c.now.Add(rest), code
 	})
 }
 
-// poolUp forgets a pool's refusals: it has just delivered.
+// poolUp forgets a pool's refusals: it has just delivered. That it takes
+// machines back is not made good by one that was under way.
 func (e *Engine) poolUp(ctx context.Context, c *cycle, p bridge.Pool) error {
-	known := slices.ContainsFunc(c.marks.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p })
+	refused := func(h bridge.PoolHealth) bool {
+		return h.Pool == p && (h.Code != poolReclaimed || !h.DownUntil.After(c.now))
+	}
+	known := slices.ContainsFunc(c.marks.Pools, refused)
 	if !known && len(c.marks.Failures) == 0 {
 		return nil
 	}
 	return e.remember(ctx, c, func(m *bridge.Marks) {
-		m.Pools = slices.DeleteFunc(m.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p })
+		m.Pools = slices.DeleteFunc(m.Pools, refused)
 		if len(m.Failures) > 0 {
 			m.Failures = m.Failures[1:] // a success pays for one failure
 		}

@@ -47,7 +47,7 @@ func (e *Engine) learn(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	if reflect.DeepEqual(before, *r) && len(news) == 0 {
 		return nil
 	}
-	return e.save(ctx, c, r, news...)
+	return errors.Join(e.save(ctx, c, r, news...), e.weigh(ctx, c, &before, r))
 }
 
 // ours reports whether an instance belongs to the rental's current attempt.

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// poolReclaimed is the code of a pool that rests because it took a machine back.
+const poolReclaimed = "reclaimed"
+
+// weigh learns from what has just become of a rental's spot machines: how long
+// they lived, and which were taken. A pool that takes one back rests as a
+// whole, longer each time until that fades: the next is asked at once.
+func (e *Engine) weigh(ctx context.Context, c *cycle, before, r *bridge.Rental) error {
+	if r.Pool.Market != bridge.Spot {
+		return nil
+	}
+	taken, lived := 0, time.Duration(0)
+	for i := range r.Machines {
+		was, is := bridge.Machine{}, &r.Machines[i]
+		if i < len(before.Machines) {
+			was = before.Machines[i]
+		}
+		gone := is.State == bridge.MachineGone && was.State != bridge.MachineGone
+		if gone && !is.Started.IsZero() {
+			lived += is.Stopped.Sub(is.Started)
+		}
+		ours := was.State == bridge.MachineReleasing || was.State == bridge.MachineIntended || r.State == bridge.StateReleasing
+		if was.NoticeAt.IsZero() && (!is.NoticeAt.IsZero() || gone && !ours) {
+			taken++
+		}
+	}
+	if taken == 0 && lived <= 0 {
+		return nil
+	}
+	return e.remember(ctx, c, func(m *bridge.Marks) {
+		m.Hazards = bridge.Lived(m.Hazards, r.Pool, lived, c.now)
+		for range taken {
+			m.Hazards = bridge.Reclaimed(m.Hazards, r.Pool, c.now)
+		}
+		if taken > 0 {
+			rest := bridge.HazardOf(m.Hazards, r.Pool).Rest(c.now, e.limits.PoolDown, e.limits.PoolMost)
+			h := healthOf(m, r.Pool)
+			h.DownUntil, h.Code = later(h.DownUntil, c.now.Add(rest)), poolReclaimed
+		}
+	})
+}
+
+// healthOf finds what the marks know of a pool, or makes room for it.
+func healthOf(m *bridge.Marks, p bridge.Pool) *bridge.PoolHealth {
+	i := slices.IndexFunc(m.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p })
+	if i < 0 {
+		m.Pools = append(m.Pools, bridge.PoolHealth{Pool: p})
+		i = len(m.Pools) - 1
+	}
+	return &m.Pools[i]
+}
