@@ -40,7 +40,8 @@ func DigestOf(r *Rental) string {
 		MaxRate            Rate
 		Hold               Money
 		Life               time.Duration
-	}{r.Requester, r.Cluster, r.Account, slices.Concat([]JobID{}, r.Jobs), r.Pool, r.Shape, r.Count, r.Gang, r.MaxRate, r.Hold, r.Life})
+		Extends            RentalID
+	}{r.Requester, r.Cluster, r.Account, slices.Concat([]JobID{}, r.Jobs), r.Pool, r.Shape, r.Count, r.Gang, r.MaxRate, r.Hold, r.Life, r.Extends})
 	if err != nil {
 		return "" // no field of these can fail; an empty digest fits no question
 	}

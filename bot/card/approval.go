@@ -34,7 +34,7 @@ func (p Pen) Request(q *desk.Question, now time.Time) talk.Message {
 	w, r := p.words(), &q.Rental
 	m := p.question(q, now)
 	if q.Ended == nil && r.State == bridge.StateWaiting {
-		m.Text = put(w.Requested, "rental", string(r.ID), "expected", amount(expected(r)), "most", r.Hold.String())
+		m.Text = put(w.Requested, "rental", string(r.ID), "expected", amount(r.Expected), "most", r.Hold.String())
 		m.Blocks = append(m.Blocks, p.actions(string(r.ID), r.Revision, p.cancel(r))...)
 	}
 	return Fit(m)
@@ -51,6 +51,9 @@ func (p Pen) question(q *desk.Question, now time.Time) talk.Message {
 	w, r := p.words(), &q.Rental
 	what, length, project := p.what(r.Count, &r.Shape), p.span(seconds(r.Life)), lastOf(r.Account)
 	title := put(w.AskTitle, "what", what, "for", length, "project", project)
+	if r.Extends != "" {
+		title = put(w.AskLonger, "rental", string(r.Extends), "for", length, "project", project)
+	}
 	if over, _, ok := overBudget(q); ok && r.State == bridge.StateWaiting {
 		title = put(w.AskOver, "title", title, "over", over.String())
 	}
@@ -59,7 +62,7 @@ func (p Pen) question(q *desk.Question, now time.Time) talk.Message {
 		Blocks: []slack.Block{
 			header(title),
 			fields(w.Who, p.who(r.Requester), w.Pays, escape(string(r.Account)), w.What, escape(what), w.Where, escape(desk.Place(r.Pool)),
-				w.For, length, w.Expected, amount(expected(r)), w.AtMost, "*"+r.Hold.String()+"*", w.Left, p.left(q), w.Jobs, jobs(r.Jobs)),
+				w.For, length, w.Expected, amount(r.Expected), w.AtMost, "*"+r.Hold.String()+"*", w.Left, p.left(q), w.Jobs, jobs(r.Jobs)),
 		},
 	}
 	if q.Why != "" && r.State == bridge.StateWaiting {
@@ -156,15 +159,6 @@ func overBudget(q *desk.Question) (over bridge.Money, account bridge.Account, ok
 		}
 	}
 	return over, account, ok
-}
-
-// expected is the likely cost of a rental at the rate it was asked for.
-func expected(r *desk.Rental) bridge.Money {
-	m, err := r.Rate.Cost(seconds(r.Life), r.Count, bridge.RoundUp)
-	if c, cmpErr := m.Cmp(r.Hold); err != nil || cmpErr != nil || c > 0 {
-		return r.Hold
-	}
-	return m
 }
 
 func jobs(ids []bridge.JobID) string {

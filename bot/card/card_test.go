@@ -46,7 +46,7 @@ func rental(state bridge.State) desk.Rental {
 		Pool:  bridge.Pool{Cloud: "stratus", Region: "us-east", Zone: "us-east-1a", Type: "gpu8", Market: bridge.Spot},
 		Shape: bridge.Shape{CPUs: 64, MemoryMiB: 512 << 10, GPUs: 8, GPUType: "h100"}, Count: 1, Machines: []desk.Machine{},
 		Rate: bridge.Rate(usd(19.68)), MaxRate: bridge.Rate(usd(31.92)), Hold: usd(199.50), Life: 6 * 3600, Created: noon, AskUntil: noon.Add(time.Hour),
-		Jobs: []bridge.JobID{"48211"}, Cost: usd(0),
+		Jobs: []bridge.JobID{"48211"}, Cost: usd(0), Expected: usd(118.08),
 	}
 	if state != bridge.StateWaiting && state != bridge.StateClosed {
 		r.Expires, r.Approved = noon.Add(6*time.Hour), "mei"
@@ -123,11 +123,15 @@ func cards(p card.Pen) map[string]talk.Message {
 	urgent.Urgent, urgent.Approvers = true, []string{"mei", "tom", "boss"}
 	said := question()
 	said.Rental.Note = "`<https://evil.example|Approve here>` <!channel> *bold* \u202Egnp.exe"
+	longer := question()
+	longer.Rental.ID, longer.Rental.Extends, longer.Rental.Life, longer.Rental.Jobs = "r-0024", "r-0013", 2*3600, nil
+	longer.Rental.Hold, longer.Rental.Expected = usd(63.84), usd(39.36)
 	out := map[string]talk.Message{
 		"approval-waiting":    p.Approval(&q, noon),
 		"approval-one-of-two": p.Approval(&two, noon.Add(5*time.Minute)),
 		"approval-urgent":     p.Approval(&urgent, noon.Add(50*time.Minute)),
 		"approval-reason":     p.Approval(&said, noon),
+		"approval-extension":  p.Approval(&longer, noon),
 		"approval-superseded": p.Superseded(&q, noon.Add(9*time.Minute)),
 		"request-waiting":     p.Request(&q, noon),
 		"reminder":            p.Reminder(&q),

@@ -13,6 +13,7 @@ type words struct {
 
 	AskTitle      string
 	AskOver       string
+	AskLonger     string
 	AskText       string
 	Who           string
 	What          string
@@ -196,6 +197,7 @@ var english = words{
 	More:       "… ({n} more)",
 
 	AskTitle:      "Approval: {what}, {for}, {project}",
+	AskLonger:     "Approval: {rental} lives {for} longer, {project}",
 	AskOver:       "{title}, {over} over",
 	AskText:       "{rental}: {who} asks for {what}, {for}, at most {most}",
 	Who:           "Who asks",

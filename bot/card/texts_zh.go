@@ -11,6 +11,7 @@ var chinese = words{
 	More:       "…（还有 {n}）",
 
 	AskTitle:      "审批：{what}，{for}，{project}",
+	AskLonger:     "审批：{rental} 延长 {for}，{project}",
 	AskOver:       "{title}，超出 {over}",
 	AskText:       "{rental}：{who} 申请 {what}，{for}，最多 {most}",
 	Who:           "申请人",

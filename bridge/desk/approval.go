@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -96,9 +97,27 @@ func beyond(m, limit bridge.Money) bool {
 	return err != nil || c > 0
 }
 
-// needs is how many persons have to say yes to a rental.
-func (d *Desk) needs(r *bridge.Rental) int {
-	if two := d.Rules.Approval().TwoAbove; two.Micro > 0 && beyond(r.Hold, two) {
+// stake is what limits of persons are compared with: the hold, and of an
+// extension what is held already, so that a large rental in small steps needs
+// what a large one needs.
+func (d *Desk) stake(ctx context.Context, r *bridge.Rental) (bridge.Money, error) {
+	if r.Extends == "" {
+		return r.Hold, nil
+	}
+	of, err := d.Reader.Rental(ctx, r.Extends)
+	if err != nil {
+		return r.Hold, unreadable(err)
+	}
+	sum, err := of.Hold.Add(r.Hold)
+	if err != nil {
+		return r.Hold, wrong(Internal, "spillway rentals "+string(r.ID), "the hold of %s cannot be added to that of %s: %s", r.ID, of.ID, err)
+	}
+	return sum, nil
+}
+
+// needs is how many persons have to say yes to a stake.
+func (d *Desk) needs(stake bridge.Money) int {
+	if two := d.Rules.Approval().TwoAbove; two.Micro > 0 && beyond(stake, two) {
 		return 2
 	}
 	return 1
@@ -117,7 +136,7 @@ func (d *Desk) asked(r *bridge.Rental) []string {
 
 // result is a result about a rental as it is now.
 func (d *Desk) result(kind ResultKind, r *bridge.Rental) *Result {
-	return &Result{Kind: kind, Rental: r.ID, Given: len(r.Yeses), Needs: d.needs(r), Hold: r.Hold, Account: r.Account.Project(), At: d.Now()}
+	return &Result{Kind: kind, Rental: r.ID, Given: len(r.Yeses), Hold: r.Hold, Account: r.Account.Project(), At: d.Now()}
 }
 
 // ended is how a question ended, as the news of it tell; nil while it is open.

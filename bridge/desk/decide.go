@@ -78,7 +78,11 @@ func (d *Desk) decide(ctx context.Context, p Person, r *bridge.Rental, q *Decide
 
 func (d *Desk) answered(ctx context.Context, r *bridge.Rental, kind ResultKind) (DecideAnswer, error) {
 	a := DecideAnswer{Rental: asRental(r, d.Now()), Repeated: kind == ResultRepeated, Result: *d.result(kind, r), Budgets: []Balance{}}
-	if a.Repeated {
+	stake, err := d.stake(ctx, r)
+	if err != nil {
+		return a, err
+	}
+	if a.Result.Needs = d.needs(stake); a.Repeated {
 		return a, nil
 	}
 	bs, err := d.balances(ctx, r.Account)
@@ -88,7 +92,11 @@ func (d *Desk) answered(ctx context.Context, r *bridge.Rental, kind ResultKind) 
 
 // apply stores an answer. After a no the same jobs are not asked about at once.
 func (d *Desk) apply(ctx context.Context, r *bridge.Rental, p Person, q *DecideRequest) (bridge.Rental, ResultKind, error) {
-	a := bridge.Decision{Rental: r.ID, Version: r.Version, Yes: q.Yes, Who: p.Name, Text: q.Text, At: d.Now(), Needs: d.needs(r), Digest: r.Digest}
+	stake, err := d.stake(ctx, r)
+	if err != nil {
+		return *r, "", err
+	}
+	a := bridge.Decision{Rental: r.ID, Version: r.Version, Yes: q.Yes, Who: p.Name, Text: q.Text, At: d.Now(), Needs: d.needs(stake), Digest: r.Digest}
 	changed := *r
 	news := bridge.News{At: a.At, Kind: bridge.NewsApproved, Cluster: r.Cluster, Rental: r.ID, Who: a.Who, Why: r.Why, Pool: &r.Pool, Cost: r.Hold, Text: a.Text, Digest: r.Digest}
 	if a.Yes && len(r.Yeses)+1 < a.Needs {
@@ -160,9 +168,13 @@ func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bo
 	if b := d.otherBudget(p, r, bs); b != nil {
 		return nil, refuse(ResultOther, func(x *Result) { x.Account, x.Approvers = b.Account, b.Approvers })
 	}
+	stake, err := d.stake(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	rules := d.Rules.Approval()
-	if most, limited := authority(&rules, p); limited && beyond(r.Hold, most) {
-		return nil, refuse(ResultAuthority, func(x *Result) { x.Limit = most })
+	if most, limited := authority(&rules, p); limited && beyond(stake, most) {
+		return nil, refuse(ResultAuthority, func(x *Result) { x.Limit, x.Hold = most, stake })
 	}
 	return bs, nil
 }

@@ -67,7 +67,12 @@ func (d *Desk) asQuestion(ctx context.Context, p Person, r *bridge.Rental, lang 
 	if err != nil {
 		return Question{}, err
 	}
-	out := Question{Rental: asRental(r, d.Now()), Budgets: asBalances(bs), Exceeds: []Balance{}, Approvers: d.asked(r), Needs: d.needs(r), Urgent: !r.Escalated.IsZero()}
+	out := Question{Rental: asRental(r, d.Now()), Budgets: asBalances(bs), Exceeds: []Balance{}, Approvers: d.asked(r), Urgent: !r.Escalated.IsZero()}
+	stake, err := d.stake(ctx, r)
+	if err != nil {
+		return Question{}, err
+	}
+	out.Needs = d.needs(stake)
 	v := bridge.Verdict{Why: r.Why, Cost: r.Hold, Pool: &r.Pool, Rental: r.ID}
 	for i := range bs {
 		if exceeds(r, &bs[i]) {
