@@ -42,6 +42,7 @@ type Rental struct {
 	Expires   time.Time       `json:"expires"`
 	AskUntil  time.Time       `json:"ask_until"`
 	IdleSecs  int64           `json:"idle_seconds"`
+	IdleMost  int64           `json:"idle_most_seconds"` // released after this long without a job
 	Why       bridge.Reason   `json:"why"`
 	Note      string          `json:"note,omitempty"`
 	Approved  string          `json:"approved_by,omitempty"`
@@ -74,7 +75,7 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 		Count: r.Count, Machines: []Machine{}, Rate: r.Rate, Hold: r.Hold, Cost: r.Cost, Created: r.Created,
 		Expires: r.Expires, AskUntil: r.AskUntil, Why: r.Why, Note: r.Note, Approved: r.ApprovedBy,
 		Revision: r.Revision, Digest: r.Digest, Yeses: r.Yeses, Life: int64(r.Life / time.Second), MaxRate: r.MaxRate, Running: r.Running,
-		Extends: r.Extends, ReleaseAt: r.ReleaseAt,
+		Extends: r.Extends, ReleaseAt: r.ReleaseAt, IdleMost: int64(r.Idle / time.Second),
 	}
 	offer := bridge.Offer{Pool: r.Pool, Rate: r.Rate, Step: r.Step, Minimum: r.Minimum}
 	if price, err := bridge.PriceOf(&offer, &bridge.Terms{}, r.Life, r.Count); err == nil {

@@ -1,0 +1,164 @@
+package say
+
+import (
+	"context"
+
+	"spillway.sh/spillway/bot/card"
+	"spillway.sh/spillway/bot/talk"
+	"spillway.sh/spillway/bot/words"
+	"spillway.sh/spillway/bridge/desk"
+)
+
+// pressed answers a button. Its value says only what was meant: rights, state
+// and money are asked anew.
+func (t *turn) pressed(ctx context.Context) ([]talk.Effect, error) {
+	verb := card.Verb(t.in.Action)
+	v, err := card.OpenAs(t.Key, t.in.Value, verb)
+	if err != nil {
+		return t.reply(t.words.NotOurs), nil
+	}
+	out, err := t.press(ctx, v)
+	if err != nil {
+		out, err = t.refuse(err)
+	}
+	return append(out, t.redraw(ctx, v)...), err
+}
+
+func (t *turn) press(ctx context.Context, v card.Value) ([]talk.Effect, error) {
+	switch v.Verb {
+	case card.Approve:
+		text, err := t.decide(ctx, desk.DecideRequest{Rental: v.ID, Revision: v.Revision, Yes: true})
+		if err != nil {
+			return nil, err
+		}
+		return t.reply(text), nil
+	case card.Deny:
+		return t.denyForm(ctx, v.ID)
+	case card.Details, card.Show:
+		return t.status(ctx, &words.Request{Verb: words.Status, Rentals: []string{v.ID}})
+	case card.Cancel:
+		return t.takeBack(ctx, v.ID)
+	case card.Release:
+		return t.back(ctx, desk.ReleaseRequest{Rental: v.ID, Now: true})
+	case card.Drain:
+		return t.back(ctx, desk.ReleaseRequest{Rental: v.ID})
+	case card.Keep:
+		return t.reply(fill(t.words.Kept, "id", v.ID)), nil
+	case card.Extend:
+		a, err := t.Desk.Rental(ctx, t.who.Person, desk.RentalRequest{Rental: v.ID})
+		if err != nil {
+			return nil, err
+		}
+		return []talk.Effect{{Surface: talk.Form, Lane: talk.Decisions, View: t.pen.ExtendForm(&a.Rental, ""), Message: card.Quote(fill(t.words.ExtendHow, "id", v.ID))}}, nil
+	case card.Rent:
+		req := desk.RentRequest{Quote: v.ID, Offer: int(v.Revision) + 1, Delivery: t.in.Key, Lang: t.who.Lang}
+		return t.ask(ctx, &req, &words.Request{})
+	case card.Ask:
+		return t.form(&desk.Wish{}, "", t.words.TellMe), nil
+	}
+	return t.reply(t.words.NotOurs), nil
+}
+
+// redraw draws the card whose button was pressed as things are now: a click
+// that came too late still ends what looks live.
+func (t *turn) redraw(ctx context.Context, v card.Value) []talk.Effect {
+	switch v.Verb {
+	case card.Approve, card.Deny, card.Cancel:
+		if e, ok := t.question(ctx, v.ID); ok {
+			return []talk.Effect{e}
+		}
+	case card.Details, card.Show, card.Release, card.Drain, card.Keep, card.Extend, card.Rent, card.Ask:
+	}
+	return nil
+}
+
+// sent answers a form.
+func (t *turn) sent(ctx context.Context) ([]talk.Effect, error) {
+	var out []talk.Effect
+	var err error
+	switch t.in.Callback {
+	case card.FormRent:
+		out, err = t.sentRent(ctx)
+	case card.FormDeny:
+		out, err = t.sentDeny(ctx)
+	case card.FormExtend:
+		out, err = t.sentExtend(ctx)
+	}
+	if err != nil {
+		return t.refuse(err)
+	}
+	return out, nil
+}
+
+// sentRent makes a line of the form, so that it is read as if it was typed.
+func (t *turn) sentRent(ctx context.Context) ([]talk.Effect, error) {
+	k, err := t.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	line := ""
+	for _, f := range []struct{ field, before, after string }{
+		{card.FieldJob, "job ", ""}, {card.FieldMachines, "", " machines"}, {card.FieldCount, "", " gpus"}, {card.FieldGPU, "gpu ", ""},
+		{card.FieldProject, "project ", ""}, {card.FieldMarket, "", ""}, {card.FieldMax, "max ", ""}, {card.FieldFor, "for ", ""}, {card.FieldReason, `"`, `"`},
+	} {
+		v := desk.Tidy(t.in.State[f.field])
+		switch {
+		case v == "" || f.field == card.FieldMarket && v == "any":
+			continue
+		case f.field == card.FieldReason:
+			v = plainly(t.in.State[f.field])
+		case f.field == card.FieldFor && timeOfDay(v):
+			f.before = "until "
+		}
+		line += " " + f.before + v + f.after
+	}
+	r, err := words.Parse(words.RentCommand, line, k)
+	if err != nil {
+		return []talk.Effect{{Surface: talk.FormErrors, Errors: map[string]string{field(desk.AsError(err), t.in.State): t.who.Lang.Wrong(desk.AsError(err))}}}, nil
+	}
+	size, length := r.Missing()
+	switch {
+	case size:
+		return wrongField(card.FieldCount, t.words.WhatMachines), nil
+	case length:
+		return wrongField(card.FieldFor, t.words.HowLong), nil
+	}
+	req := desk.RentRequest{Wish: r.Wish, Delivery: t.in.Key, Lang: t.who.Lang}
+	return t.wish(ctx, &req, &r)
+}
+
+func (t *turn) sentDeny(ctx context.Context) ([]talk.Effect, error) {
+	v, err := card.OpenAs(t.Key, t.in.Private, card.Deny)
+	if err != nil {
+		return t.reply(t.words.NotOurs), nil
+	}
+	text, wrong := t.pen.DenyReason(t.in.State)
+	if wrong != "" {
+		return wrongField(card.FieldReason, wrong), nil
+	}
+	said, err := t.decide(ctx, desk.DecideRequest{Rental: v.ID, Revision: v.Revision, Text: text})
+	if err != nil {
+		return nil, err
+	}
+	return append(t.reply(said), t.redraw(ctx, v)...), nil
+}
+
+func (t *turn) sentExtend(ctx context.Context) ([]talk.Effect, error) {
+	v, err := card.OpenAs(t.Key, t.in.Private, card.Extend)
+	if err != nil {
+		return t.reply(t.words.NotOurs), nil
+	}
+	text := desk.Tidy(t.in.State[card.FieldFor])
+	if timeOfDay(text) {
+		text = "until " + text
+	}
+	out, err := t.longer(ctx, v.ID, []string{text}, false)
+	if err != nil && desk.AsError(err).Kind == desk.BadRequest {
+		return wrongField(card.FieldFor, t.who.Lang.Wrong(desk.AsError(err))), nil
+	}
+	return out, err
+}
+
+func wrongField(field, text string) []talk.Effect {
+	return []talk.Effect{{Surface: talk.FormErrors, Errors: map[string]string{field: text}}}
+}
