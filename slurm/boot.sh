@@ -102,9 +102,11 @@ fetch_agent() {
 	case $code in
 	200) chmod 700 "$agent.new" ;;
 	401) off "the agent is refused for good" ;;
+	404) give_up "the bridge does not keep this agent any more" ;;
 	*) say "asking for the agent was answered $code" && return 1 ;;
 	esac
 	is_agent "$agent.new" || { say "what came is not the agent" && return 1; }
+	said=$("$agent.new" version --output json 2>&1 >/dev/null) || give_up "the agent cannot run here: $said"
 	mv "$agent.new" "$agent"
 }
 
@@ -117,8 +119,6 @@ watch_end &
 close_metadata
 [ "$(uname -m)" = "$arch" ] || give_up "the agent is for $arch, this machine is $(uname -m)"
 again fetch_agent
-say "the agent is here"
-said=$("$agent" version --output json 2>&1 >/dev/null) || give_up "the agent cannot run here: $said"
 say "start the agent"
 set -- "$agent" node --url "$url" --ca "$dir/ca.pem" --ticket "$dir/ticket" --dir "$dir" --expires "$expires"
 if [ -d /run/systemd/system ]; then

@@ -157,7 +157,7 @@ func makeDevices(dev string, gpus int) error {
 
 func (b Bind) mount(root string) error {
 	to := filepath.Join(root, b.To)
-	if err := os.MkdirAll(to, 0o755); err != nil {
+	if err := b.place(to); err != nil {
 		return err
 	}
 	if err := unix.Mount(b.From, to, "", unix.MS_BIND, ""); err != nil {
@@ -167,6 +167,21 @@ func (b Bind) mount(root string) error {
 		return nil
 	}
 	return unix.Mount("", to, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, "")
+}
+
+// place makes what the bind is mounted over: a folder, or an empty file.
+func (b Bind) place(to string) error {
+	if isDir(b.From) {
+		return os.MkdirAll(to, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // changeRoot makes root the root of the thread's mount namespace and lets go

@@ -34,7 +34,7 @@ type Spec struct {
 	// GPUs is the number of character devices /dev/nvidia0 and up; they hold
 	// no hardware.
 	GPUs int
-	// Binds are folders of the host that the machine shares.
+	// Binds are folders and files of the host that the machine shares.
 	Binds []Bind
 	// Files are written before boot. /run, /tmp and /dev start empty and
 	// cannot hold any.
@@ -49,9 +49,9 @@ type Spec struct {
 	Detached bool
 }
 
-// Bind is a folder of the host that a machine sees.
+// Bind is a folder, or one file, of the host that a machine sees.
 type Bind struct {
-	// From is the folder on the host.
+	// From is the folder or file on the host.
 	From string
 	// To is the absolute path in the machine.
 	To string
@@ -90,8 +90,8 @@ func (s Spec) check() error {
 		if !filepath.IsAbs(b.From) || !filepath.IsAbs(b.To) || strings.ContainsAny(b.From+b.To, "\n\t") {
 			return fmt.Errorf("bind %q to %q: both must be absolute paths", b.From, b.To)
 		}
-		if !isDir(b.From) {
-			return fmt.Errorf("bind %q: no such folder", b.From)
+		if _, err := os.Stat(b.From); err != nil {
+			return fmt.Errorf("bind %q: %w", b.From, err)
 		}
 	}
 	return nil

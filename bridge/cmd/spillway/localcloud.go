@@ -24,6 +24,7 @@ type localcloudCmd struct {
 	Network string   `help:"Network of the machines, made by another rig; without it one is made." placeholder:"DIR"`
 	Share   []string `help:"Folder of this host that every machine sees, at the same path unless another is given; several may be." placeholder:"DIR[:PATH]"`
 	Hosts   []string `help:"Names that machines can resolve." placeholder:"NAME=ADDRESS"`
+	Agent   string   `help:"Program that every machine's image brings as its agent; without it machines fetch theirs." placeholder:"FILE"`
 	Hollow  bool     `help:"Machines that only exist on paper: no root, no programs, for trying the interface."`
 	Purge   bool     `help:"End every machine of the folder's world, remove what they left, and stop."`
 }
@@ -106,6 +107,12 @@ func (c *localcloudCmd) host(a *app) (server.Host, error) {
 		h.Binds = append(h.Binds, sandbox.Bind{From: from, To: to})
 	}
 	var err error
+	if c.Agent != "" {
+		if c.Agent, err = filepath.Abs(c.Agent); err != nil {
+			return nil, err
+		}
+		h.Binds = append(h.Binds, sandbox.Bind{From: c.Agent, To: "/usr/local/bin/spillway", ReadOnly: true})
+	}
 	if h.Network, err = c.network(a.ctx); err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	}
 	d.engine, err = engine.New(engine.Options{
 		Clusters: clusters, Clouds: d.site.clouds, Store: d.store, Policy: d.site.judge, Budgets: d.site.Budgets(),
-		Limits: limits(c), Boot: boot, Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics,
+		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics,
 	})
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (r *rig) startClouds(ctx context.Context) error {
 	}
 	r.clouds, err = r.start("clouds", "localcloud",
 		"--dir", r.path("cloud"), "--world", r.path("world.yaml"), "--listen", r.gateway(cloudPort),
-		"--image", r.cluster.Image().Dir, "--network", r.cluster.Network().Dir, "--share", r.shared())
+		"--image", r.cluster.Image().Dir, "--network", r.cluster.Network().Dir, "--share", r.shared(), "--agent", r.exe)
 	if err != nil {
 		return err
 	}
