@@ -9,25 +9,23 @@ package web
 import (
 	"embed"
 	"io/fs"
-	"net/http"
+	"net/url"
 )
 
 //go:embed dist
 var dist embed.FS
 
-// Page serves the page below "/".
-func Page() http.Handler {
+// Files are the page, to be served at "/" beside /control/.
+func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
-	serve := http.FileServerFS(files)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-cache")
-		serve.ServeHTTP(w, r)
-	})
+	return files
+}
+
+// Address is where a person opens the page of a local Slack. It lets in who
+// has it, so it is printed for the person who started it and logged nowhere.
+func Address(base, token string) string {
+	return base + "/#" + url.Values{"token": {token}}.Encode()
 }

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Control, Outcome } from "./control";
 import { Form, Home } from "./form";
-import { type Desk, nameOf } from "./message";
+import { type Desk, nameOf, troubleOf } from "./message";
 import { repliesTo, Room, Thread } from "./room";
 import { isPerson, partner, Sidebar, type Theme, type Where } from "./sidebar";
 import { useSlack } from "./state";
@@ -94,7 +94,7 @@ export function App({ control }: { control: Control }) {
   const report = (sent: Promise<Outcome>) => {
     setTrouble("");
     sent.then(
-      (o) => setTrouble({ timeout: texts.timedOut, unreachable: texts.unreachable, refused: o.error ?? o.outcome }[o.outcome as string] ?? ""),
+      (o) => setTrouble(troubleOf(o, texts)),
       (e: Error) => setTrouble(e.message),
     );
   };

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Blocks } from "./blocks";
 import type { Outcome, Value, Values, View } from "./control";
 import { Dialog } from "./dialog";
-import { type Desk, pressOn, suggestAt } from "./message";
+import { type Desk, pressOn, suggestAt, troubleOf } from "./message";
 import { elementsOf, startOf, type Surface, SurfaceContext } from "./surface";
 
 function useViewSurface(desk: Desk, view: View, errors: Record<string, string>): [Surface, Values] {
@@ -38,18 +38,17 @@ function filled(view: View, values: Values): Values {
 export function Form({ desk, view }: { desk: Desk; view: View }) {
   const [errors, fail] = useState<Record<string, string>>({});
   const [busy, work] = useState(false);
+  const [trouble, tell] = useState("");
   const [surface, values] = useViewSurface(desk, view, errors);
   const { texts } = desk.base;
   const close = () => desk.report(desk.control.post("close", { user: desk.user, view_id: view.id }));
   const submit = async () => {
     work(true);
-    const sent = desk.control.post<Outcome>("submit", { user: desk.user, view_id: view.id, values: filled(view, values) });
-    const got = await sent.catch(() => undefined);
-    const missing = Object.fromEntries((got?.missing ?? []).map((b) => [b, texts.required]));
-    fail({ ...missing, ...got?.errors });
-    if (!got?.missing?.length && !got?.errors) {
-      desk.report(sent);
-    }
+    const form = { user: desk.user, view_id: view.id, values: filled(view, values) };
+    const got = await desk.control.post<Outcome>("submit", form).catch((e: Error): Outcome => ({ outcome: "refused", error: e.message }));
+    const missing = Object.fromEntries((got.missing ?? []).map((b) => [b, texts.required]));
+    fail({ ...missing, ...got.errors });
+    tell(got.missing?.length || got.errors ? "" : troubleOf(got, texts));
     work(false);
   };
   return (
@@ -69,6 +68,11 @@ export function Form({ desk, view }: { desk: Desk; view: View }) {
         </header>
         <SurfaceContext.Provider value={surface}>
           <div class="fill">
+            {trouble && (
+              <p class="wrong" role="alert">
+                {trouble}
+              </p>
+            )}
             <Blocks blocks={view.blocks} where={view.id} />
           </div>
         </SurfaceContext.Provider>

@@ -4,6 +4,7 @@ import { Blocks, Text } from "./blocks";
 import type { Control, Message as Said, Notice, Outcome, Place, Value, Values } from "./control";
 import { clockOf } from "./dates";
 import { type Names, type Surface, SurfaceContext, useSurface } from "./surface";
+import type { Texts } from "./texts";
 
 export function nameOf(names: Names, id: string | undefined): string {
   const u = names.users.find((p) => p.id === id);
@@ -37,6 +38,20 @@ export function pressOn(control: Control, user: string, place: Place, block: str
 
 export function suggestAt(control: Control, user: string, place: Place, block: string, element: any, typed: string): Promise<Outcome> {
   return control.post("suggest", { user, ...place, block_id: block, action_id: element.action_id, value: typed });
+}
+
+// troubleOf is what went wrong, in words for the person; empty when nothing did.
+export function troubleOf(o: Outcome, texts: Texts): string {
+  switch (o.outcome) {
+    case "timeout":
+      return texts.timedOut;
+    case "unreachable":
+      return texts.unreachable;
+    case "refused":
+      return o.error ?? o.outcome;
+    default:
+      return o.error ?? "";
+  }
 }
 
 export interface Desk {
