@@ -157,7 +157,7 @@ func postMessage(c *call) (object, error) {
 		m.ThreadTS = thread
 	}
 	c.s.keep(m)
-	return object{"channel": ch.ID, "ts": m.TS, "message": m}, nil
+	return object{"channel": ch.ID, "ts": m.TS, "message": c.s.outside(m)}, nil
 }
 
 // botMessage is a new message of the app.
@@ -219,7 +219,7 @@ func updateMessage(c *call) (object, error) {
 	}
 	m.Edited = &Edited{User: c.s.work.App.BotUser, TS: c.s.clock.stamp()}
 	c.s.keep(&m)
-	return object{"channel": ch.ID, "ts": m.TS, "text": m.Text, "message": &m}, nil
+	return object{"channel": ch.ID, "ts": m.TS, "text": m.Text, "message": c.s.outside(&m)}, nil
 }
 
 func deleteMessage(c *call) (object, error) {

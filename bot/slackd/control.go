@@ -3,6 +3,7 @@ package slackd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -90,7 +91,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 func decode(w http.ResponseWriter, r *http.Request, v any) bool {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil && err != io.EOF {
+	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
 		writeJSON(w, http.StatusBadRequest, mistake{Error: "the body is not understood: " + err.Error()})
 		return false
 	}

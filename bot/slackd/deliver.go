@@ -109,27 +109,41 @@ func (s *Server) hold(ctx context.Context, f *Fault) bool {
 		sleep(ctx, time.Duration(f.MS)*time.Millisecond)
 		return ctx.Err() == nil
 	case FaultReorder:
-		s.mu.Lock()
-		next := s.next
-		s.mu.Unlock()
-		select {
-		case <-next:
-			sleep(ctx, 20*time.Millisecond) // the next one is on its way by then
-		case <-ctx.Done():
-			return false
-		}
-		return true
+		return s.letPass(ctx)
 	}
 	s.passed()
 	return true
 }
 
-// passed lets go what waits for the next delivery.
+// letPass waits until another delivery has gone. When one waits already, this
+// is the one it waits for.
+func (s *Server) letPass(ctx context.Context) bool {
+	s.mu.Lock()
+	if s.next != nil {
+		s.mu.Unlock()
+		s.passed()
+		return true
+	}
+	next := make(chan struct{})
+	s.next = next
+	s.mu.Unlock()
+	select {
+	case <-next:
+		sleep(ctx, 20*time.Millisecond) // the other is on its way by then
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// passed lets go what waits for another delivery.
 func (s *Server) passed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.next)
-	s.next = make(chan struct{})
+	if s.next != nil {
+		close(s.next)
+		s.next = nil
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -194,7 +208,7 @@ func (s *Server) overHTTP(ctx context.Context, d *Delivery, f *Fault) rawJSON {
 		at = at.Add(time.Duration(f.MS) * time.Millisecond)
 	}
 	if f != nil && f.Kind == FaultDuplicate {
-		s.jobs.Go(func() { _, _ = s.post(ctx, d, body, contentType, at) }) // the copy's answer is nobody's
+		s.postCopy(*d, body, contentType, at)
 	}
 	answer, err := s.post(ctx, d, body, contentType, at)
 	if f != nil && f.Kind == FaultDropAck {
@@ -208,6 +222,15 @@ func (s *Server) overHTTP(ctx context.Context, d *Delivery, f *Fault) rawJSON {
 		d.Outcome = Unreachable
 	}
 	return answer
+}
+
+// postCopy sends a request a second time; its answer is nobody's.
+func (s *Server) postCopy(d Delivery, body []byte, contentType string, at time.Time) {
+	s.jobs.Go(func() {
+		ctx, cancel := context.WithTimeout(s.running, s.opt.Ack)
+		defer cancel()
+		_, _ = s.post(ctx, &d, body, contentType, at)
+	})
 }
 
 // httpBody is the body of a delivery: a command is a form, other interactions

@@ -34,12 +34,27 @@ type hook struct {
 func (s *Server) newTrigger(user string) string {
 	id := s.clock.stamp() + "." + s.secret(8)
 	s.triggers[id] = trigger{user: user, at: s.clock.now()}
-	for old, t := range s.triggers {
-		if s.clock.now().Sub(t.at) > time.Minute {
-			delete(s.triggers, old)
+	s.sweep()
+	return id
+}
+
+// sweep drops triggers and response URLs that are long over, now and then.
+func (s *Server) sweep() {
+	now := s.clock.now()
+	if now.Sub(s.swept) < time.Minute {
+		return
+	}
+	s.swept = now
+	for id, t := range s.triggers {
+		if now.Sub(t.at) > time.Minute {
+			delete(s.triggers, id)
 		}
 	}
-	return id
+	for id, h := range s.hooks {
+		if now.Sub(h.at) > 2*hookLife {
+			delete(s.hooks, id)
+		}
+	}
 }
 
 func (s *Server) newHook(h hook) string {

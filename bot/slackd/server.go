@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,7 @@ type Server struct {
 	mu         sync.Mutex // guards all below
 	work       *Workspace
 	journal    journal
+	changed    map[string]record     // people, groups and channels that are not as in the workspace's file
 	messages   map[string][]*Message // by channel, oldest first
 	ephemerals map[string][]*Message // by user
 	views      map[string]*View
@@ -74,11 +76,12 @@ type Server struct {
 	uploads    map[string]string // ticket of an upload: file
 	triggers   map[string]trigger
 	hooks      map[string]*hook
+	swept      time.Time           // when old triggers and hooks were last dropped
 	offers     map[string][]object // suggestions that were shown
 	tickets    map[string]time.Time
 	links      map[string]*link
 	waiting    map[string]chan rawJSON // acknowledgements by envelope
-	next       chan struct{}           // closed when the next delivery goes
+	next       chan struct{}           // closed when another delivery goes; nil when none waits
 	readers    map[*reader]bool
 	notices    []*Notice
 	calls      []*Call
@@ -108,8 +111,8 @@ func New(opt Options) (*Server, error) {
 		opt: opt, clock: c, limits: newLimits(c), work: opt.Workspace, url: opt.RequestURL, client: &http.Client{},
 		messages: map[string][]*Message{}, ephemerals: map[string][]*Message{}, views: map[string]*View{}, stacks: map[string][]*View{},
 		homes: map[string]*View{}, files: map[string]*File{}, uploads: map[string]string{}, triggers: map[string]trigger{}, hooks: map[string]*hook{},
-		offers: map[string][]object{}, tickets: map[string]time.Time{}, links: map[string]*link{}, waiting: map[string]chan rawJSON{},
-		next: make(chan struct{}), readers: map[*reader]bool{}, revoked: map[tokenKind]bool{},
+		changed: map[string]record{}, offers: map[string][]object{}, tickets: map[string]time.Time{}, links: map[string]*link{}, waiting: map[string]chan rawJSON{},
+		readers: map[*reader]bool{}, revoked: map[tokenKind]bool{},
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
 	s.stopped = s.running.Done()
@@ -190,7 +193,7 @@ func (s *Server) newID(letter string) string {
 // Serve answers until the context ends, then closes everything. It is called
 // once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	s.base = "http://" + l.Addr().String()
+	s.base = "http://" + reachable(l.Addr())
 	h := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	s.jobs.Go(func() { done <- h.Serve(l) })
@@ -200,6 +203,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err = <-done:
 	}
 	return errors.Join(err, s.close(h))
+}
+
+// reachable is an address to connect to; loopback when it is all of them.
+func reachable(a net.Addr) string {
+	if t, ok := a.(*net.TCPAddr); ok && t.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(t.Port))
+	}
+	return a.String()
 }
 
 // close ends connections, waits for what runs and closes the journal.
@@ -241,9 +252,6 @@ func (s *Server) routes() http.Handler {
 	}
 	return mux
 }
-
-// Base is the address a bot reaches the server at, once it serves.
-func (s *Server) Base() string { return s.base }
 
 func (s *Server) mode() string {
 	if s.requestURL() != "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 type Message struct {
 	Type        string          `json:"type"`
 	Subtype     string          `json:"subtype,omitempty"`
-	Channel     string          `json:"channel"`
+	Channel     string          `json:"channel,omitempty"`
 	TS          string          `json:"ts"`
 	ThreadTS    string          `json:"thread_ts,omitempty"`
 	User        string          `json:"user,omitempty"`
@@ -109,15 +110,15 @@ func (j *journal) write(r record) {
 
 const journalName = "journal.jsonl"
 
-// replay reads the journal of an earlier run into s and opens it again. A
-// line that was cut off by a crash is the last one and is dropped.
+// replay reads the journal of an earlier run into s and writes it anew with
+// what still is. A line that was cut off by a crash is the last one and is
+// dropped.
 func (s *Server) replay() error {
 	name := filepath.Join(s.opt.State, journalName)
 	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read journal: %w", err)
 	}
-	whole := 0
 	lines := bufio.NewReader(bytes.NewReader(text))
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -129,20 +130,35 @@ func (s *Server) replay() error {
 			return fmt.Errorf("read journal: %w", err)
 		}
 		s.restore(r)
-		whole += len(line)
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = f.Truncate(int64(whole))
-	}
-	if err == nil {
-		_, err = f.Seek(0, 2)
-	}
+	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open journal: %w", err)
 	}
 	s.journal.file = f
+	s.writeAll()
+	if err := errors.Join(s.journal.err, os.Rename(f.Name(), name)); err != nil {
+		return errors.Join(fmt.Errorf("open journal: %w", err), f.Close())
+	}
 	return nil
+}
+
+// writeAll writes everything there is into a new journal.
+func (s *Server) writeAll() {
+	for _, id := range slices.Sorted(maps.Keys(s.messages)) {
+		for _, m := range s.messages[id] {
+			s.journal.write(record{Message: m})
+		}
+	}
+	for user, v := range s.homes {
+		s.journal.write(record{Home: &homeTab{User: user, View: v}})
+	}
+	for _, f := range s.files {
+		s.journal.write(record{File: f})
+	}
+	for _, r := range s.changed {
+		s.journal.write(r)
+	}
 }
 
 func (s *Server) restore(r record) {
@@ -164,10 +180,13 @@ func (s *Server) restore(r record) {
 		r.Home.View.user = r.Home.User
 	case r.User != nil:
 		put(&s.work.Users, r.User, func(u *User) string { return u.ID })
+		s.changed[r.User.ID] = r
 	case r.Group != nil:
 		put(&s.work.Groups, r.Group, func(g *Group) string { return g.ID })
+		s.changed[r.Group.ID] = r
 	case r.Channel != nil:
 		put(&s.work.Channels, r.Channel, func(c *Channel) string { return c.ID })
+		s.changed[r.Channel.ID] = r
 	case r.File != nil:
 		r.File.uploaded, r.File.done = true, true
 		s.files[r.File.ID] = r.File
