@@ -3,29 +3,35 @@
 //
 // The page is the same for everybody and holds no secret: the token of the
 // control interface comes in the fragment of the address, as in
-// http://127.0.0.1:7040/#token=..., which a browser sends to nobody.
+// http://127.0.0.1:7090/#token=..., which a browser sends to nobody.
 package web
 
 import (
 	"embed"
 	"io/fs"
-	"net/url"
+	"net/http"
 )
 
 //go:embed dist
 var dist embed.FS
 
-// Files are the page, to be served at "/" beside /control/.
-func Files() fs.FS {
+// policy keeps the browser from asking any other host for anything.
+const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// Page serves the page below "/".
+func Page() http.Handler {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
-	return files
-}
-
-// Address is where a person opens the page of a local Slack. It lets in who
-// has it, so it is printed for the person who started it and logged nowhere.
-func Address(base, token string) string {
-	return base + "/#" + url.Values{"token": {token}}.Encode()
+	serve := http.FileServerFS(files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-cache")
+		serve.ServeHTTP(w, r)
+	})
 }
