@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"slurm/slurmtest":        {"bridge", "bridge/sandbox"},
 	"volcano":                {"bridge"},
 	"bot":                    {"bot", "bridge", "bridge/desk"},
-	"bot/slackd":             {}, // the judge shares nothing with the bot
+	"bot/slackd":             {},  // the judge shares nothing with the bot
 	"bridge/sim":             nil, // everything
 	"bridge/cmd":             nil, // everything
 }
