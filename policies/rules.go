@@ -78,7 +78,7 @@ func (r *reader) checkClass(e strict.Node, class bridge.Class, own layer) {
 				Refuse("P0 never leaves reserved capacity: its rule has name, when and class, nothing else")
 		}
 	case bridge.P1:
-		for _, key := range []string{"markets", "reclaims"} {
+		for _, key := range []string{"markets", "reclaims", "progress", "work"} {
 			if n, ok := e.Get(key); ok {
 				n.With("class: P2").FaultKey(onDemandOnly)
 			}

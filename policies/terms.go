@@ -96,6 +96,7 @@ func (r *reader) settings(l *layer) []strict.Field {
 		setting(l, "share", "share: false", notShared, func(t *terms, v bool) { t.Share = v }),
 		setting(l, "comment", "comment: true", strict.Flag, func(t *terms, v bool) { t.Comment = v }),
 		setting(l, "signal", "signal: {name: USR1, to: batch, window: 60s}", readSignal, func(t *terms, v signal) { v.apply(t) }),
+		setting(l, "checkpoint", `checkpoint: {framework: pytorch, path: "/scratch/%u/%{ckpt}"}`, r.checkpoint, func(t *terms, v *bridge.CheckpointRule) { t.Checkpoint = v }),
 	}
 }
 
@@ -108,8 +109,13 @@ func spotSettings(l *layer) []strict.Field {
 	return []strict.Field{
 		setting(l, "markets", "markets: [spot, on-demand]", markets, func(t *terms, v []bridge.Market) { t.Markets = v }),
 		setting(l, "reclaims", "reclaims: 2", reclaims, func(t *terms, v int) { t.Reclaims = v }),
+		setting(l, "progress", "progress: true", strict.Flag, func(t *terms, v bool) { t.Progress = v }),
+		setting(l, "work", "work: 6h", work, func(t *terms, v time.Duration) { t.Work = v }),
 	}
 }
+
+// work reads how long a job computes in all.
+func work(d *time.Duration) func(strict.Node) { return strict.Span(d, time.Minute, maxLife) }
 
 // notHere are those keys where they have no meaning.
 func notHere(why string) []strict.Field {
@@ -117,6 +123,8 @@ func notHere(why string) []strict.Field {
 	return []strict.Field{
 		strict.May("markets", "classes: {P2: {markets: [spot, on-demand]}}", refuse),
 		strict.May("reclaims", "classes: {P2: {reclaims: 2}}", refuse),
+		strict.May("progress", "classes: {P2: {progress: true}}", refuse),
+		strict.May("work", "classes: {P2: {work: 6h}}", refuse),
 	}
 }
 
@@ -247,6 +255,7 @@ func (r *reader) checkTogether(t *terms, places []strict.Node) {
 	if t.SignalWindow > t.Life {
 		fault("the window is longer than the machine's life", "signal: {name: USR1, to: batch, window: 60s}", "signal", "life")
 	}
+	checkProgress(t, fault)
 	if t.Ask || t.AskAbove.Micro > 0 {
 		if lonely, ok := r.unapproved(); ok {
 			fault(fmt.Sprintf("nobody can approve for %s: name approvers in roles or in a budget", lonely), "roles: {approvers: [ana]}", "ask", "ask_above")

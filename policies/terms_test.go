@@ -102,6 +102,17 @@ func describe(t *bridge.Terms) string {
 	add("share", t.Share, true)
 	add("signal", t.Signal != "", fmt.Sprintf("%s/%s/%s", t.Signal, t.SignalTo, t.SignalWindow))
 	add("comment", t.Comment, true)
+	if c := t.Checkpoint; c != nil {
+		add("checkpoint", true, c.Path)
+		add("named", c.Name != c.Path, c.Name)
+		add("framework", c.Framework != "", c.Framework)
+		add("roots", len(c.Roots) > 0, c.Roots)
+		add("max_age", c.MaxAge > 0, c.MaxAge)
+		add("required", c.Required, true)
+		add("atomic", c.Atomic, true)
+	}
+	add("progress", t.Progress, true)
+	add("work", t.Work > 0, t.Work)
 	return b.String()
 }
 
@@ -184,5 +195,36 @@ func TestMissingFile(t *testing.T) {
 	_, err := Load(path)
 	if err == nil || !strings.Contains(err.Error(), path) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("want the path and that it does not exist, have %v", err)
+	}
+}
+
+// TestObjectStorageIsAskedFor holds that a path in a bucket is a fault, at its
+// own place, where no access to object storage is configured.
+func TestObjectStorageIsAskedFor(t *testing.T) {
+	for path, want := range map[string]string{
+		"/scratch/%u":   "",
+		"s3://ckpt/%u/": "policy.yaml:10:24: rules[0].checkpoint.path: \"s3://ckpt/%u/\": is in object storage, and the configuration has no storage section; for example: storage: {access_key_file: s3.key}",
+	} {
+		f, err := Parse("policy.yaml", []byte(`version: 1
+organisation: lab
+currency: USD
+mode: observe
+accounts:
+  - {account: "*", to: all/all}
+rules:
+  - name: everyone
+    class: P2
+    checkpoint: {path: "`+path+`"}
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := f.NeedsStorage(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: have %q, want %q", path, got, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -142,7 +143,7 @@ func said(job *bridge.CheckpointJob, key string) string {
 	if v := job.Annotations[key]; v != "" {
 		return v
 	}
-	words := strings.FieldsFunc(job.Comment, func(r rune) bool { return r == ' ' || r == '\t' || r == ',' || r == ';' })
+	words := strings.FieldsFunc(job.Comment, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;"'`, r) })
 	for _, w := range words {
 		if k, v, ok := strings.Cut(w, "="); ok && k == key {
 			return v

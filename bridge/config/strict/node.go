@@ -144,6 +144,13 @@ func (n Node) Fault(wrong string) {
 	n.faultAt(p.Line, p.Column, n.understood(), wrong)
 }
 
+// Later is the fault that Fault would report, for what turns out to be wrong
+// only when another file has been read.
+func (n Node) Later(wrong string) *Fault {
+	p := position(n.node)
+	return &Fault{File: n.doc.file, Line: p.Line, Column: p.Column, Path: n.path, Got: n.understood(), Wrong: wrong, Example: n.example}
+}
+
 // Refuse reports that a mapping or list as a whole cannot stand, for what it
 // says and not for its kind.
 func (n Node) Refuse(wrong string) {
