@@ -23,7 +23,8 @@ type Config struct {
 	Clouds   []Cloud       `json:"clouds"`
 	Enrol    Enrol         `json:"enrol"`
 	Metrics  Metrics       `json:"metrics"`
-	Slack    *Slack        `json:"slack"` // nil: no bot
+	Slack    *Slack        `json:"slack"`   // nil: no bot
+	Storage  *Storage      `json:"storage"` // nil: no checkpoints in object storage
 	Limits   Limits        `json:"limits"`
 	Log      Log           `json:"log"`
 }
