@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"spillway.sh/spillway/bot/talk"
+	"spillway.sh/spillway/bridge/desk"
 )
 
 // Options are what a bot is made of.
@@ -34,8 +35,8 @@ type Options struct {
 	// Connections is how many of them are open at once; zero: two, so that one
 	// that Slack renews loses nothing.
 	Connections int
-	// Listener serves signed HTTP; nil: none.
-	Listener net.Listener
+	// Listen opens the address of signed HTTP; nil: none.
+	Listen func() (net.Listener, error)
 	// Secret is the signing secret, App the api_app_id; both are needed for HTTP.
 	Secret func() (string, error)
 	App    string
@@ -102,13 +103,13 @@ func New(o Options) (*Bot, error) {
 
 // sound refuses what would let anybody in.
 func (o *Options) sound() error {
-	if o.Socket == nil && o.Listener == nil {
+	if o.Socket == nil && o.Listen == nil {
 		return errors.New("start the Slack bot: neither Socket Mode nor HTTP is set up")
 	}
 	if len(o.Accounts.Users) == 0 && o.Accounts.EmailDomain == "" {
 		return errors.New("start the Slack bot: nobody has an account: fill the table of users")
 	}
-	if o.Listener == nil {
+	if o.Listen == nil {
 		return nil
 	}
 	if o.App == "" {
@@ -128,7 +129,7 @@ func (o *Options) sound() error {
 var ErrEnded = errors.New("Slack refuses this app's token") //nolint:staticcheck // Slack is a name.
 
 // Run carries words until ctx ends, which is no error. An error is ErrEnded, or
-// of a port that cannot be used any more.
+// of a port that cannot be used any more; after it Run may be called again.
 func (b *Bot) Run(ctx context.Context) error {
 	if err := b.signIn(ctx); err != nil {
 		return b.ended(ctx, err)
@@ -152,7 +153,7 @@ func (b *Bot) Run(ctx context.Context) error {
 			all.Go(func() error { return b.listen(ctx, n) })
 		}
 	}
-	if b.o.Listener != nil {
+	if b.o.Listen != nil {
 		all.Go(func() error { return b.serve(ctx) })
 	}
 	return b.ended(ctx, all.Wait())
@@ -234,6 +235,13 @@ func (b *Bot) trouble(name, what string) {
 	}
 	b.problems[name] = redact(what)
 }
+
+// Mention writes an account so that Slack shows the person; empty when it has no
+// user in the table.
+func (b *Bot) Mention(account string) string { return b.who.mention(account) }
+
+// LangOf is the language of an account's Slack, as far as it is known.
+func (b *Bot) LangOf(account string) desk.Lang { return b.who.langOfAccount(account) }
 
 // linked counts connections up and down.
 func (b *Bot) linked(change int) {

@@ -32,6 +32,10 @@ const (
 
 // serve answers signed HTTP until ctx ends.
 func (b *Bot) serve(ctx context.Context) error {
+	l, err := b.o.Listen()
+	if err != nil {
+		return fmt.Errorf("listen for Slack: %w", err)
+	}
 	srv := &http.Server{
 		Handler: b.handler(), ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
@@ -45,7 +49,7 @@ func (b *Bot) serve(ctx context.Context) error {
 			_ = srv.Close()
 		}
 	})
-	err := srv.Serve(b.o.Listener)
+	err = srv.Serve(l)
 	if !stop() {
 		<-closed
 		return ctx.Err()

@@ -110,7 +110,9 @@ func reply(format string, args ...any) []talk.Effect {
 	return []talk.Effect{{Surface: talk.Reply, Message: text(format, args...)}}
 }
 
-func text(format string, args ...any) talk.Message { return talk.Message{Text: fmt.Sprintf(format, args...)} }
+func text(format string, args ...any) talk.Message {
+	return talk.Message{Text: fmt.Sprintf(format, args...)}
+}
 
 // card is a card with a button.
 func card(key, state string) talk.Effect {

@@ -354,6 +354,33 @@ func (r *registry) slackOf(ctx context.Context, account string) (string, error) 
 	return u.ID, nil
 }
 
+// inTable is the first Slack user of an account in the table; empty: none.
+func (r *registry) inTable(account string) string {
+	h := r.home()
+	for _, key := range slices.Sorted(maps.Keys(r.accounts.Users)) {
+		place, id, _ := strings.Cut(key, "/")
+		if r.accounts.Users[key] == account && (place == h.team || place == h.enterprise) {
+			return id
+		}
+	}
+	return ""
+}
+
+func (r *registry) mention(account string) string {
+	if id := r.inTable(account); id != "" {
+		return "<@" + id + ">"
+	}
+	return ""
+}
+
+// langOfAccount is the language of an account, as far as its user was heard of.
+func (r *registry) langOfAccount(account string) desk.Lang {
+	if id := r.inTable(account); id != "" {
+		return r.lang(id)
+	}
+	return desk.English
+}
+
 func nameOf(u *slack.User) string {
 	for _, s := range []string{u.Profile.DisplayName, u.RealName, u.Name} {
 		if s != "" {

@@ -73,6 +73,7 @@ type daemon struct {
 	engine  *engine.Engine
 	desk    *desk.Desk
 	enrol   *enrol.Server // nil without enrolment
+	chat    *chat         // nil without Slack
 	closing []func() error
 
 	asks, enrols, figures net.Listener
@@ -111,6 +112,11 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 		Version: version, Reader: books{d.store}, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine,
 		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
+	if c.Slack != nil {
+		if err := d.openSlack(ctx); err != nil {
+			return err
+		}
+	}
 	if d.asks, err = socket.Listen(socketPath); err != nil {
 		return err
 	}
@@ -190,6 +196,9 @@ func (d *daemon) serve(ctx context.Context) error {
 	if d.figures != nil {
 		all.Go(func() error { return d.serveFigures(ctx) })
 	}
+	if d.chat != nil {
+		all.Go(func() error { return d.serveSlack(ctx) })
+	}
 	housekeeping.Start()
 	d.log.Info("spillway runs", "version", version, "socket", d.asks.Addr().String(), "clusters", len(d.site.clusters),
 		"clouds", len(d.site.clouds), "mode", string(d.site.policy.Mode()), "store", d.store.StoreID())
@@ -239,6 +248,9 @@ func (d *daemon) problems() []string {
 	}
 	for _, name := range sortedKeys(h.Steps) {
 		out = append(out, "step "+name+": "+h.Steps[name])
+	}
+	if d.chat != nil {
+		out = append(out, d.chat.bot.Problems()...)
 	}
 	return out
 }
