@@ -139,11 +139,15 @@ func noJob(err error) bool {
 // Requeue puts a running job back. Slurm ends its steps (SIGTERM, KillWait,
 // SIGKILL); Expedite makes it eligible after that. A job that waits already is
 // fine. It fails with bridge.ErrNotRestartable for a job submitted with
-// --no-requeue or without a script.
+// --no-requeue or without a script, and with bridge.ErrNoJob for one that has
+// ended: Slurm would run that again, were it not told to take incomplete ones only.
 func (c *Cluster) Requeue(ctx context.Context, id bridge.JobID) error {
-	err := c.write(ctx, "requeue", string(id))
+	err := c.write(ctx, "requeue", "Incomplete", string(id))
 	switch {
 	case err == nil, says(err, "pending execution"):
+		if _, err := c.records(ctx, id); err != nil {
+			return fmt.Errorf("requeue job %s: %w", id, err)
+		}
 		return nil
 	case says(err, "presently disabled", "only batch jobs"):
 		return fmt.Errorf("requeue job %s: %w", id, bridge.ErrNotRestartable)

@@ -122,7 +122,7 @@ func (c *Cluster) standing(j *job, v *view) bridge.Standing {
 		return bridge.StandingUser
 	}
 	if word == "BadConstraints" && j.Restarts > 0 {
-		return bridge.StandingSoon // it ran before: set aside while its nodes were missing, see Nudge
+		return bridge.StandingHelps // it ran before, on nodes that are missing now; see Nudge
 	}
 	if word == "BeginTime" || j.Eligible.After(v.now) {
 		if j.Restarts > 0 && !j.Eligible.After(v.now.Add(requeueDelay)) {
