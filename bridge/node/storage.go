@@ -55,7 +55,7 @@ func lookAtStorage(ctx context.Context, w *bridge.Wants) finding {
 }
 
 func timeStorage(ctx context.Context, dir string, owner *bridge.Owner) (speed, error) {
-	s, err := timeAs(ctx, dir, 0, 0)
+	s, err := timeFile(ctx, dir)
 	if errors.Is(err, os.ErrPermission) && owner != nil {
 		return timeAs(ctx, dir, owner.UID, owner.GID)
 	}
@@ -71,13 +71,10 @@ func timeAs(ctx context.Context, dir string, uid, gid int) (speed, error) {
 	}
 	out := make(chan result, 1)
 	go func() {
-		if uid != 0 {
-			runtime.LockOSThread()
-			err := errors.Join(unix.Setfsgid(gid), unix.Setfsuid(uid))
-			if err != nil {
-				out <- result{err: err}
-				return
-			}
+		runtime.LockOSThread()
+		if err := errors.Join(unix.Setfsgid(gid), unix.Setfsuid(uid)); err != nil {
+			out <- result{err: err}
+			return
 		}
 		s, err := timeFile(ctx, dir)
 		out <- result{s, err}
