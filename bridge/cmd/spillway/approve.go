@@ -22,8 +22,9 @@ func (approveCmd) Help() string {
   spillway deny r-0013 --because "wait for the queue"
 
 Who asked never decides. A question that changed since you saw it is asked again.
+Above the policy's second limit two persons have to say yes.
 
-JSON keys: rental, repeated, budgets[]; without an id: questions[] (rental, why, budgets[], exceeds[], approvers[], mine, not).`
+JSON keys: rental, repeated, result, budgets[]; without an id: questions[] (rental, why, budgets[], exceeds[], approvers[], mine, not, needs, urgent, ended).`
 }
 
 // Run lists questions, or says yes to one.
@@ -47,10 +48,8 @@ func (c *approveCmd) Run(a *app) error {
 			return err
 		}
 	}
-	req := desk.DecideRequest{Rental: c.ID, Version: q.Rental.Version, Yes: true, Text: c.Because}
-	if c.Expect != 0 {
-		req.Version = c.Expect
-	}
+	req := answerTo(&q.Rental, c.Expect)
+	req.Yes, req.Text = true, c.Because
 	done, err := ask(a, desk.AskDecide, req)
 	if err != nil {
 		return err
@@ -60,12 +59,25 @@ func (c *approveCmd) Run(a *app) error {
 			p.line("You had approved %s before. Nothing changed.", done.Rental.ID)
 			return
 		}
-		p.line("%s is approved: at most %s is held, and its machines are being rented.", done.Rental.ID, done.Rental.Hold)
+		p.line("%s", a.lang().Result(&done.Result))
+		if done.Result.Kind == desk.ResultAgreed {
+			return
+		}
 		for i := range done.Budgets {
 			p.line("%s", leftOf(&done.Budgets[i]))
 		}
 		p.line("Follow it: spillway news --follow --rental %s", done.Rental.ID)
 	})
+}
+
+// answerTo is an answer to the question as it was read, or only to that of a
+// version.
+func answerTo(r *desk.Rental, expect int64) desk.DecideRequest {
+	q := desk.DecideRequest{Rental: string(r.ID), Version: expect, Revision: r.Revision}
+	if expect == 0 && r.Revision == 0 { // no question, or one of before there were revisions
+		q.Version = r.Version
+	}
+	return q
 }
 
 // leftOf says what a budget has left, or by how much it was approved to exceed.
@@ -104,6 +116,9 @@ func sayQuestion(p *page, q *desk.Question) {
 	if r.Note != "" {
 		rows = append(rows, row("They say", r.Note))
 	}
+	if q.Needs > 1 {
+		rows = append(rows, row("Needs", fmt.Sprintf("%d persons, %d said yes", q.Needs, len(r.Yeses))))
+	}
 	for i := range q.Exceeds {
 		b := &q.Exceeds[i]
 		if over, err := r.Hold.Sub(b.Left); err == nil {
@@ -125,7 +140,7 @@ func (denyCmd) Help() string {
 	return `Examples:
   spillway deny r-0013 --because "wait for the queue, it starts at 03:10"
 
-JSON keys: rental, repeated, budgets[].`
+JSON keys: rental, repeated, result, budgets[].`
 }
 
 // Run says no.
@@ -134,10 +149,8 @@ func (c *denyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	req := desk.DecideRequest{Rental: c.ID, Version: got.Questions[0].Rental.Version, Text: c.Because}
-	if c.Expect != 0 {
-		req.Version = c.Expect
-	}
+	req := answerTo(&got.Questions[0].Rental, c.Expect)
+	req.Text = c.Because
 	done, err := ask(a, desk.AskDecide, req)
 	if err != nil {
 		return err
