@@ -21,6 +21,8 @@ type Config struct {
 	Loop    Loop
 	Rules   Rules
 	Roles   Roles
+	// Finder looks for checkpoints; nil: nobody does.
+	Finder Finder
 	// Clusters are the names of all that are watched, seen or not.
 	Clusters []string
 	Now      func() time.Time

@@ -73,6 +73,7 @@ func New(d *desk.Desk, accounts Accounts, log *slog.Logger) *Server {
 	route(s, mux, desk.AskReport)
 	route(s, mux, desk.AskExtend)
 	route(s, mux, desk.AskCancel)
+	route(s, mux, desk.AskCheckpoints)
 	route(s, mux, desk.AskStatus)
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: longest + 10*time.Second,
