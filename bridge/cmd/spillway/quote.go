@@ -60,8 +60,8 @@ func (quoteCmd) Help() string {
 
 At most is what would be held: the dearest price over the whole time, boot included. What is not used comes back.
 
-JSON keys: at, understood, cluster, account, duration_seconds, offers[] (pool, machines, shape, rate, expected, at_most,
-boot_seconds, outcome (at-once, ask, refused), why, text, over), budgets[], why.`
+JSON keys: id, good_until, at, understood, cluster, account, duration_seconds, offers[] (pool, machines, shape, rate,
+expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over), budgets[], why.`
 }
 
 // Run prints offers.
