@@ -159,6 +159,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request, name string, rec *C
 	rec.Key = c.first("channel", "channel_id", "user", "user_id", "view_id", "usergroup")
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.now = s.clock.now() // in the order in which calls are served, for the limits
 	if err := s.authorise(w, r, c, m); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type args struct {
 
 // read takes a request apart.
 func (s *Server) read(r *http.Request) (*call, error) {
-	c := &call{s: s, now: s.clock.now(), base: base(r)}
+	c := &call{s: s, base: base(r)}
 	c.values = map[string]any{}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil && r.Method == http.MethodPost && r.ContentLength > 0 {

@@ -37,7 +37,7 @@ type rig struct {
 }
 
 // fast is a speed at which rate limits are out of the way.
-const fast = 1000
+const fast = 1e6
 
 func start(t *testing.T, opt Options) *rig {
 	t.Helper()
