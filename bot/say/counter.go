@@ -51,10 +51,15 @@ func New(o Options) *Counter {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.LangOf == nil {
-		o.LangOf = func(string) desk.Lang { return o.Lang }
-	}
 	return &Counter{Options: o}
+}
+
+// langOf is the language of somebody's direct messages.
+func (c *Counter) langOf(account string) desk.Lang {
+	if c.LangOf != nil {
+		return c.LangOf(account)
+	}
+	return c.Lang
 }
 
 var _ talk.Conversation = (*Counter)(nil)
@@ -145,7 +150,7 @@ func (t *turn) refuse(err error) ([]talk.Effect, error) {
 
 // no is a refusal in words.
 func (t *turn) no(e *desk.Error) string {
-	text := sentence(t.who.Lang.Wrong(e), t.words.Stop)
+	text := sentence(typed(t.who.Lang.Wrong(e)), t.words.Stop)
 	if e.Understood != "" {
 		text += t.words.Gap + fill(t.words.Understood, "words", e.Understood)
 	}

@@ -101,7 +101,7 @@ func (t *turn) rented(a *desk.RentAnswer) string {
 	if r.IdleMost > 0 {
 		idle = t.words.Gap + fill(t.words.IdleIs, "for", t.span(r.IdleMost))
 	}
-	return fill(t.words.Rented, "id", string(r.ID), "what", t.what(r.Count, &r.Shape, r.Pool.Type), "market", t.market(r.Pool.Market), "for", t.span(r.Life),
+	return fill(t.words.Rented, "id", string(r.ID), "what", t.what(r.Count, &r.Shape, r.Pool.Type), "market", t.market(r.Pool.Market), "for", t.span(a.Duration), "life", t.span(r.Life),
 		"place", placed(r.Pool), "project", project(r.Account), "expected", r.Expected.String(), "most", r.Hold.String(),
 		"keeps", t.keeps(a.Budgets, r.Hold), "boot", boot, "idle", idle)
 }
@@ -273,7 +273,12 @@ func (t *turn) short(bs []desk.Balance, hold bridge.Money) string {
 			continue
 		}
 		most = over.Micro
-		text = fill(t.words.Short, "project", lastLevel(string(b.Account)), "left", b.Left.Floor(), "over", over.String())
+		facts := []string{"project", lastLevel(string(b.Account)), "left", b.Left.Floor(), "over", over.String()}
+		if text = fill(t.words.Short, facts...); b.Left.Micro < 0 {
+			gone := b.Left
+			gone.Micro = -gone.Micro
+			text = fill(t.words.ShortOver, append(facts, "gone", gone.String())...)
+		}
 	}
 	if text == "" {
 		return t.keeps(bs, hold)

@@ -1,6 +1,7 @@
 package say
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,6 +19,8 @@ func slashed(try string) string {
 	}
 	verb, args, _ := strings.Cut(rest, " ")
 	switch verb {
+	case "release":
+		return strings.TrimSpace("/release " + strings.ReplaceAll(args, "--", ""))
 	case "rent":
 		return strings.TrimSpace("/rent " + args)
 	case "rentals":
@@ -25,8 +28,6 @@ func slashed(try string) string {
 			return "/rent ls"
 		}
 		return "/rent status " + args
-	case "release":
-		return strings.TrimSpace("/release " + strings.ReplaceAll(args, "--", ""))
 	case "quote", "extend", "approve", "deny", "spend", "budget", "report", "prices", "whoami", "freeze", "thaw", "cancel":
 		return strings.TrimSpace("/rent " + verb + " " + lastLevel(args))
 	}
@@ -43,12 +44,21 @@ func lastLevel(args string) string {
 
 // sentence makes a text begin and end like one.
 func sentence(s, stop string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	s = string(unicode.ToUpper(r)) + s[n:]
+	if r, n := utf8.DecodeRuneInString(s); len(s) > 1 && s[1] != '-' { // ids stay as they are
+		s = string(unicode.ToUpper(r)) + s[n:]
+	}
 	if last, _ := utf8.DecodeLastRuneInString(s); !strings.ContainsRune(".?!。？！", last) {
 		s += stop
 	}
 	return s
+}
+
+// commands are lines of the command line within a sentence.
+var commands = regexp.MustCompile(`\bspillway (approve|deny|rent job|rent|release|freeze|thaw|extend|spend|quote)\b`)
+
+// typed makes a sentence of the desk name what can be typed here.
+func typed(s string) string {
+	return commands.ReplaceAllStringFunc(s, func(line string) string { return slashed(line) })
 }
 
 // fill fills the {slots} of a text.

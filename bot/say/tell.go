@@ -69,7 +69,7 @@ func (c *Counter) Tell(ctx context.Context, news []bridge.News) ([]talk.Effect, 
 	return append(cards, out...), nil
 }
 
-// gone reports whether an error says that something is not there.
+// notThere reports whether an error says that something is not there.
 func notThere(err error) bool { return err != nil && desk.AsError(err).Kind == desk.NotFound }
 
 // channelPen draws for everybody in the channel.
@@ -85,6 +85,10 @@ func (c *Counter) askCard(ctx context.Context, id bridge.RentalID) (talk.Effect,
 		return talk.Effect{}, false, err
 	}
 	q := &a.Questions[0]
+	if r := &q.Rental; r.State == bridge.StateWaiting && !r.AskUntil.IsZero() && !c.Clock().Before(r.AskUntil) {
+		// Its time is over, whether or not the engine has closed it yet.
+		q.Ended = &desk.Result{Kind: desk.ResultLapsed, Rental: r.ID, At: r.AskUntil, Hold: r.Hold, Account: r.Account.Project()}
+	}
 	m := c.channelPen().Approval(q, c.Clock())
 	if q.Rental.Extends != "" {
 		until := card.Quote(fill(textsOf(c.Lang).Extends, "id", string(q.Rental.Extends))).Blocks
@@ -162,7 +166,7 @@ func (c *Counter) tellRequester(ctx context.Context, n *bridge.News) ([]talk.Eff
 	if err != nil || r == nil || r.Requester == "" {
 		return nil, err
 	}
-	w := textsOf(c.LangOf(r.Requester))
+	w := textsOf(c.langOf(r.Requester))
 	text := map[bridge.NewsKind]string{
 		bridge.NewsApproved: w.TellApproved, bridge.NewsDenied: w.TellDenied, bridge.NewsLapsed: w.TellLapsed,
 		bridge.NewsAdmitted: w.TellReady, bridge.NewsSettled: w.TellSettled,

@@ -19,10 +19,10 @@ type texts struct {
 
 	Understood, Try, Read, Stranger, NotOurs string
 
-	Rented, Boot, IdleIs, Keeps, Over, Short, Waits, InChannel, Repeated string
-	Confirm, ConfirmButton, RentIt                                       string
-	TellMe, Have, SizeFor, WhatMachines, HowLong, WhichProject           string
-	OnMachines, Spot, OnDemand                                           string
+	Rented, Boot, IdleIs, Keeps, Over, Short, ShortOver, Waits, InChannel, Repeated string
+	Confirm, ConfirmButton, RentIt                                                  string
+	TellMe, Have, SizeFor, WhatMachines, HowLong, WhichProject                      string
+	OnMachines, Spot, OnDemand                                                      string
 
 	Stands, StandsUntil, StandsIdle, StandsWaiting, StandsEnded, NothingForJob   string
 	Extended, ExtendWaits, ExtendAsked, ExtendedBefore, ExtendHow, Extends       string
@@ -48,10 +48,11 @@ var english = texts{
 	Stranger: "Nothing was done. {why}",
 	NotOurs:  "This button is not one of ours, or of an older installation. Nothing was done. Ask with /rent or /release.",
 
-	Rented: "{id} · {what} {market}, {for}, {place} for {project}. Expected {expected}, at most {most} (held). {keeps}. Starting now; you hear from me when it is ready{boot}.{idle}",
+	Rented: "{id} · {what} {market}, {for}, {place} for {project}. Expected {expected}, at most {most} (held: {life}, start and end included). {keeps}. Starting now; you hear from me when it is ready{boot}.{idle}",
 	Boot:   " (about {for})", IdleIs: "Idle for {for} = released.",
 	Keeps: "{project} keeps {left} of {limit} in {period}", Over: "{project} is {over} over {limit} in {period}, as approved",
 	Short:         "{project} has {left} left, so {over} over",
+	ShortOver:     "{project} is {gone} over already, {over} with this",
 	Waits:         "{id} needs approval. Expected {expected} ({market}), at most {most}; {left}. Asked: {who}. Open until {until} ({for}). Nothing is held meanwhile.",
 	InChannel:     "The question is in {channel}.",
 	Repeated:      "You just asked that: it is {id}, {state}. For a second one: {try}",

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agext/levenshtein"
+
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
 )
@@ -228,12 +230,10 @@ func (p *parser) near(w string) string {
 	if _, rest, ok := strings.Cut(w, "-"); ok {
 		w = rest
 	}
-	bare := make([]string, len(p.k.Rentals))
-	for i, id := range p.k.Rentals {
-		bare[i] = strings.TrimPrefix(id, "r-")
-	}
-	if near := desk.Nearest(w, bare); near != "" {
-		return "r-" + near
+	for _, id := range p.k.Rentals {
+		if levenshtein.Distance(w, strings.TrimPrefix(id, "r-"), nil) <= 1 {
+			return id
+		}
 	}
 	return ""
 }

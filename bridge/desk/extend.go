@@ -231,7 +231,7 @@ func (d *Desk) affordLonger(ctx context.Context, x *longer) error {
 // lengthen stores the extension, or the question.
 func (d *Desk) lengthen(ctx context.Context, p Person, x *longer) error {
 	now, r := d.Now(), x.r
-	news := bridge.News{At: now, Kind: bridge.NewsExtended, Cluster: r.Cluster, Rental: r.ID, Who: p.Name, Pool: &r.Pool, Cost: x.More, Text: "until " + x.Until.Format(time.RFC3339)}
+	news := bridge.News{At: now, Kind: bridge.NewsExtended, Cluster: r.Cluster, Rental: r.ID, Who: p.Name, Pool: &r.Pool, Cost: x.More, Text: "until " + Clock(x.Until)}
 	if x.Outcome == AtOnce {
 		r.Expires = x.Until
 		saved, err := d.Writer.Extend(ctx, r, x.More, d.Rules.Budgets(), news)
@@ -288,7 +288,7 @@ func (d *Desk) grantExtension(ctx context.Context, a bridge.Decision, q bridge.R
 	}
 	q.State, q.Since = bridge.StateClosed, a.At
 	r.Expires = r.Expires.Add(q.Life)
-	also := bridge.News{At: a.At, Kind: bridge.NewsExtended, Cluster: r.Cluster, Rental: r.ID, Who: a.Who, Pool: &r.Pool, Cost: q.Hold, Text: "until " + r.Expires.Format(time.RFC3339)}
+	also := bridge.News{At: a.At, Kind: bridge.NewsExtended, Cluster: r.Cluster, Rental: r.ID, Who: a.Who, Pool: &r.Pool, Cost: q.Hold, Text: "until " + Clock(r.Expires)}
 	done, _, err := d.Writer.ApproveExtension(ctx, a, q, r, d.Rules.Budgets(), news, also)
 	return done, err
 }

@@ -43,8 +43,9 @@ type RentAnswer struct {
 	Rental     Rental    `json:"rental"`
 	Offer      *Quoted   `json:"offer,omitempty"` // that was chosen; not for a repeat
 	Understood string    `json:"understood"`
-	Waiting    bool      `json:"waiting"`  // for an approver; nothing is held yet
-	Repeated   bool      `json:"repeated"` // this was asked for before
+	Duration   int64     `json:"duration_seconds"` // asked for; machines live a little longer
+	Waiting    bool      `json:"waiting"`          // for an approver; nothing is held yet
+	Repeated   bool      `json:"repeated"`         // this was asked for before
 	Approvers  []string  `json:"approvers"`
 	Budgets    []Balance `json:"budgets"` // before this rental, widest first
 }
@@ -68,7 +69,7 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 		return RentAnswer{}, err
 	}
 	req.pool = pool
-	a := RentAnswer{Understood: req.wish.String(), Budgets: asBalances(req.bs), Approvers: d.approversOf(req.account)}
+	a := RentAnswer{Understood: req.wish.String(), Duration: req.wish.Seconds, Budgets: asBalances(req.bs), Approvers: d.approversOf(req.account)}
 	key := q.key(p, &req.wish)
 	if before, ok, err := d.rentedBefore(ctx, &q, key); err != nil {
 		return RentAnswer{}, err
