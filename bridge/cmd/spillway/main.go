@@ -28,14 +28,15 @@ type commands struct {
 	Socket string `help:"Socket of the daemon (default: the configuration's, else ${socket})." env:"SPILLWAY_SOCKET" placeholder:"FILE"`
 	Lang   string `help:"Language of explanations: en or zh (default: from LANG)." enum:",en,zh" default:"" env:"SPILLWAY_LANG"`
 
-	Queue   queueCmd   `cmd:"" group:"ask" help:"What waits, and what Spillway says of it."`
-	Explain explainCmd `cmd:"" group:"ask" help:"Why one job waits, and what would change that."`
-	Rentals rentalsCmd `cmd:"" group:"ask" help:"What is rented; one rental with its whole story."`
-	Spend   spendCmd   `cmd:"" group:"ask" help:"Limits, what was spent, what is held, what is left."`
-	Plan    planCmd    `cmd:"" group:"ask" help:"What would be done now and why; nothing is done."`
-	News    newsCmd    `cmd:"" group:"ask" help:"What happened; with --follow, as it happens."`
-	Status  statusCmd  `cmd:"" group:"ask" help:"How Spillway is, and what it sees."`
-	Whoami  whoamiCmd  `cmd:"" group:"ask" help:"Who you are taken for, and what you may do."`
+	Queue       queueCmd       `cmd:"" group:"ask" help:"What waits, and what Spillway says of it."`
+	Explain     explainCmd     `cmd:"" group:"ask" help:"Why one job waits, and what would change that."`
+	Rentals     rentalsCmd     `cmd:"" group:"ask" help:"What is rented; one rental with its whole story."`
+	Spend       spendCmd       `cmd:"" group:"ask" help:"Limits, what was spent, what is held, what is left."`
+	Checkpoints checkpointsCmd `cmd:"" group:"ask" help:"The newest complete checkpoint of a job, and how often to write one."`
+	Plan        planCmd        `cmd:"" group:"ask" help:"What would be done now and why; nothing is done."`
+	News        newsCmd        `cmd:"" group:"ask" help:"What happened; with --follow, as it happens."`
+	Status      statusCmd      `cmd:"" group:"ask" help:"How Spillway is, and what it sees."`
+	Whoami      whoamiCmd      `cmd:"" group:"ask" help:"Who you are taken for, and what you may do."`
 
 	Quote   quoteCmd   `cmd:"" group:"rent" help:"What machines would cost; nothing is rented."`
 	Rent    rentCmd    `cmd:"" group:"rent" help:"Rent machines."`

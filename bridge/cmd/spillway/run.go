@@ -101,15 +101,20 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	for name, k := range d.site.clusters {
 		clusters[name] = k
 	}
+	finder, err := d.site.finder()
+	if err != nil {
+		return err
+	}
+	d.closing = append(d.closing, closeFinder(finder))
 	d.engine, err = engine.New(engine.Options{
 		Clusters: clusters, Clouds: d.site.clouds, Store: d.store, Policy: d.site.judge, Budgets: d.site.Budgets(),
-		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics,
+		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics, Checkpoints: finder,
 	})
 	if err != nil {
 		return err
 	}
 	d.desk = desk.New(desk.Config{
-		Version: version, Reader: books{d.store}, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine,
+		Version: version, Reader: books{d.store}, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine, Finder: finder,
 		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
 	if c.Slack != nil {

@@ -46,6 +46,9 @@ func loadFiles(path string) (*config.Config, *policies.File, error) {
 	if p.Mode() == policies.Burst && c.Enrol.Listen == "" {
 		return c, p, fmt.Errorf("%s: the policy may rent (mode: burst), but machines could not enrol; for example:\nenrol: {listen: 0.0.0.0:7443, advertise: \"https://HOST:7443\"}", path)
 	}
+	if err := p.NeedsStorage(); err != nil && c.Storage == nil {
+		return c, p, err
+	}
 	return c, p, nil
 }
 
@@ -204,8 +207,13 @@ func (a *app) offline() (*desk.Desk, error) {
 		return nil, err
 	}
 	a.closes = append(a.closes, db.Close)
+	finder, err := s.finder()
+	if err != nil {
+		return nil, err
+	}
+	a.closes = append(a.closes, closeFinder(finder))
 	return desk.New(desk.Config{
-		Version: version, Reader: books{db}, Viewer: &glance{a: a, site: s, books: books{db}}, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), Now: utcNow,
+		Version: version, Reader: books{db}, Viewer: &glance{a: a, site: s, books: books{db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), Now: utcNow,
 	}), nil
 }
 
