@@ -22,13 +22,9 @@ const (
 	signedFor = 5 * time.Minute
 )
 
-// The paths that Slack's settings name.
-const (
-	pathCommands     = "/slack/commands"
-	pathInteractions = "/slack/interactions"
-	pathOptions      = "/slack/options"
-	pathEvents       = "/slack/events"
-)
+// paths are those that Slack's settings may name. What came is told from the
+// body, so that one of them may stand for all, as with Slack's own libraries.
+var paths = []string{"/slack/events", "/slack/commands", "/slack/interactions", "/slack/options"}
 
 // serve answers signed HTTP until ctx ends.
 func (b *Bot) serve(ctx context.Context) error {
@@ -60,10 +56,9 @@ func (b *Bot) serve(ctx context.Context) error {
 // handler is what answers Slack's requests.
 func (b *Bot) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST "+pathCommands, b.door(formCommand))
-	mux.Handle("POST "+pathInteractions, b.door(formInteractive))
-	mux.Handle("POST "+pathOptions, b.door(formInteractive))
-	mux.Handle("POST "+pathEvents, b.door(formEvent))
+	for _, path := range paths {
+		mux.HandleFunc("POST "+path, b.receive)
+	}
 	return mux
 }
 
@@ -73,33 +68,31 @@ type errForged struct{ why string }
 
 func (e *errForged) Error() string { return "refused: " + e.why }
 
-func (b *Bot) door(f form) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMost))
-		if err != nil {
-			http.Error(w, "too large or unreadable", http.StatusRequestEntityTooLarge)
-			return
-		}
-		if err := b.signed(r, body); err != nil {
-			b.refuseRequest(w, r, err)
-			return
-		}
-		payload, err := payloadOf(f, r, body)
-		if err != nil {
-			b.figure.received.WithLabelValues(string(f), "unreadable").Inc()
-			b.log.WarnContext(r.Context(), "a signed request cannot be read", "path", r.URL.Path, "error", err)
-			http.Error(w, "not understood", http.StatusBadRequest)
-			return
-		}
-		if challenge, ok := challengeOf(f, payload); ok {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			_, _ = io.WriteString(w, challenge)
-			return
-		}
-		b.takeRequest(w, r, f, payload)
-		b.figure.acks.Observe(time.Since(began).Seconds())
+func (b *Bot) receive(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMost))
+	if err != nil {
+		http.Error(w, "too large or unreadable", http.StatusRequestEntityTooLarge)
+		return
 	}
+	if err := b.signed(r, body); err != nil {
+		b.refuseRequest(w, r, err)
+		return
+	}
+	f, payload, err := payloadOf(r, body)
+	if err != nil {
+		b.figure.received.WithLabelValues("http", "unreadable").Inc()
+		b.log.WarnContext(r.Context(), "a signed request cannot be read", "path", r.URL.Path, "error", err)
+		http.Error(w, "not understood", http.StatusBadRequest)
+		return
+	}
+	if challenge, ok := challengeOf(f, payload); ok {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, challenge) // Slack asks again when it did not arrive
+		return
+	}
+	b.takeRequest(w, r, f, payload)
+	b.figure.acks.Observe(time.Since(began).Seconds())
 }
 
 func (b *Bot) takeRequest(w http.ResponseWriter, r *http.Request, f form, payload []byte) {
@@ -177,31 +170,33 @@ func (b *Bot) refuseRequest(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, "refused", http.StatusUnauthorized)
 }
 
-// payloadOf is the JSON of a request. A command is a form of its own fields,
-// the others a form with one field, and events are JSON. The query is not read.
-func payloadOf(f form, r *http.Request, body []byte) ([]byte, error) {
-	if f == formEvent {
-		return body, nil
-	}
+// payloadOf is the JSON of a request and what it is. A command is a form of its
+// own fields, a click a form with one field, and events are JSON. The query is
+// not signed and is not read.
+func payloadOf(r *http.Request, body []byte) (form, []byte, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err == nil && kind == "application/json" {
+		return formEvent, body, nil
+	}
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return nil, errors.New("read request: not a form")
+		return "", nil, errors.New("read request: neither JSON nor a form")
 	}
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, errors.New("read request: not a form")
+		return "", nil, errors.New("read request: not a form")
 	}
-	if f == formInteractive {
-		if values.Get("payload") == "" {
-			return nil, errors.New("read request: no payload")
-		}
-		return []byte(values.Get("payload")), nil
+	if p := values.Get("payload"); p != "" {
+		return formInteractive, []byte(p), nil
+	}
+	if values.Get("command") == "" {
+		return "", nil, errors.New("read request: neither a command nor a payload")
 	}
 	flat := map[string]string{}
 	for k := range values {
 		flat[k] = values.Get(k)
 	}
-	return json.Marshal(flat)
+	text, err := json.Marshal(flat)
+	return formCommand, text, err
 }
 
 // challengeOf is what Slack wants to hear back when the address is set.

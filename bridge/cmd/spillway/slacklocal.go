@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -34,8 +33,26 @@ const (
 	localSlackStop = 10 * time.Second
 )
 
-// startLocalSlack starts `spillway slackd` and waits until it answers.
+// startLocalSlack starts `spillway slackd` and waits until it answers. The one
+// of a daemon that was killed may still be about to end; it is waited for.
 func startLocalSlack(ctx context.Context, exe string, c *config.Slack, stateDir string, log *slog.Logger) (*localSlack, error) {
+	ctx, cancel := context.WithTimeout(ctx, localSlackStart)
+	defer cancel()
+	for {
+		l, err := tryLocalSlack(ctx, exe, c, stateDir)
+		if err == nil {
+			log.InfoContext(ctx, "a local Slack runs: `spillway bot page` says how to open it", "address", c.Local)
+			return l, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+func tryLocalSlack(ctx context.Context, exe string, c *config.Slack, stateDir string) (*localSlack, error) {
 	l := &localSlack{address: c.Local, dir: filepath.Join(stateDir, "slack"), ended: make(chan struct{})}
 	args := []string{"slackd", "--listen", c.Local, "--state", l.dir}
 	if c.Workspace != "" {
@@ -43,7 +60,7 @@ func startLocalSlack(ctx context.Context, exe string, c *config.Slack, stateDir 
 	}
 	cmd := exec.Command(exe, args...) //nolint:gosec,noctx // It is this very program; close ends it.
 	said := &tail{}
-	cmd.Stderr = said
+	cmd.Stdout, cmd.Stderr = said, said
 	// A kill of the daemon ends it too, and Ctrl-C reaches it by us alone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := l.launch(cmd); err != nil {
@@ -53,7 +70,6 @@ func startLocalSlack(ctx context.Context, exe string, c *config.Slack, stateDir 
 	if err := l.answers(ctx, said); err != nil {
 		return nil, errors.Join(err, l.stop())
 	}
-	log.InfoContext(ctx, "a local Slack runs", "page", "http://"+c.Local+"/", "token_file", l.file("control"))
 	return l, nil
 }
 
@@ -78,23 +94,18 @@ func (l *localSlack) file(name string) string { return filepath.Join(l.dir, "tok
 
 func (l *localSlack) close() error { return l.stop() }
 
-// answers waits until it does.
+// answers waits until it says its address, which it does once it has it.
 func (l *localSlack) answers(ctx context.Context, said *tail) error {
-	ctx, cancel := context.WithTimeout(ctx, localSlackStart)
-	defer cancel()
-	var d net.Dialer
-	for {
-		if c, err := d.DialContext(ctx, "tcp", l.address); err == nil {
-			return c.Close()
-		}
+	for !strings.Contains(said.String(), "Page:") {
 		select {
 		case <-l.ended:
 			return fmt.Errorf("the local Slack has ended: %s", said)
 		case <-ctx.Done():
 			return fmt.Errorf("the local Slack does not answer on %s: %w: %s", l.address, context.Cause(ctx), said)
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	return nil
 }
 
 func (l *localSlack) end(cmd *exec.Cmd) error {

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -59,37 +57,8 @@ func (p *play) once(name string, part func()) {
 	}
 }
 
-// exitConflict is how the command says that a question is closed already.
-const exitConflict = 5
-
 // reading is how long a person takes to read a question.
 const reading = 6 * time.Second
-
-// answer puts the open questions to a person, or answers them as one who is
-// not the requester, through the command a person would type.
-func (p *play) answer(ctx context.Context) error {
-	for _, n := range p.feed.of(bridge.NewsAsked) {
-		name := "asked " + string(n.Rental)
-		if p.done[name] || p.o.Auto && time.Since(n.At) < reading {
-			continue
-		}
-		p.done[name] = true
-		args := []string{"approve", string(n.Rental), "--socket", p.rig.socket()}
-		if !p.o.Auto {
-			p.tell("question", "your turn, in another terminal, as root:\n\n    %s %s\n", p.o.Exe, strings.Join(args, " "))
-			continue
-		}
-		out, err := exec.CommandContext(ctx, p.o.Exe, args...).CombinedOutput()
-		var exit *exec.ExitError
-		switch {
-		case errors.As(err, &exit) && exit.ExitCode() == exitConflict:
-			p.tell("person", "is too late for %s: its job has found another place", n.Rental)
-		case err != nil:
-			return fmt.Errorf("approve %s: %w: %s", n.Rental, err, out)
-		}
-	}
-	return nil
-}
 
 // takeBack lets a cloud take one spot machine, once its job has worked for a
 // while and is not about to end.

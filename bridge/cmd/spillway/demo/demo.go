@@ -104,6 +104,11 @@ func (p *play) prepare(ctx context.Context) error {
 	if err := p.rig.startDaemon(ctx); err != nil {
 		return fmt.Errorf("start spillway: %w", err)
 	}
+	page, err := p.rig.page()
+	if err != nil {
+		return fmt.Errorf("find the local Slack: %w", err)
+	}
+	p.tell("slack", "a Slack of its own runs here; questions come to #burst:\n\n    %s\n", page)
 	p.tell("spillway", "watches the queue; the project's budget is 25 USD a day, nothing is spent yet")
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 	"spillway.sh/spillway/slurm/slurmtest"
 )
 
-//go:embed world.yaml policy.yaml config.tmpl
+//go:embed world.yaml policy.yaml slack.yaml config.tmpl
 var files embed.FS
 
 // rig is everything the demo starts: a cluster, the clouds' server and the
@@ -33,6 +33,7 @@ type rig struct {
 	cluster *slurmtest.Cluster
 	clouds  *exec.Cmd
 	daemon  *exec.Cmd
+	slack   string // address of the local Slack, which the daemon starts
 	logs    []io.Closer
 }
 
@@ -98,8 +99,17 @@ func (r *rig) configure() error {
 	if err != nil {
 		return err
 	}
+	people, err := files.ReadFile("slack.yaml")
+	if err != nil {
+		return err
+	}
+	if r.slack == "" {
+		if r.slack, err = freeAddress(); err != nil {
+			return err
+		}
+	}
 	join := r.cluster.Join()
-	err = errors.Join(os.WriteFile(r.path("policy.yaml"), policy, 0o644),
+	err = errors.Join(os.WriteFile(r.path("policy.yaml"), policy, 0o644), os.WriteFile(r.path("slack.yaml"), people, 0o644),
 		os.WriteFile(r.path("munge.key"), join.MungeKey, 0o600))
 	if err != nil {
 		return err
@@ -120,9 +130,18 @@ func (r *rig) configure() error {
 	err = t.Execute(f, map[string]any{
 		"State": r.path("state"), "Socket": r.socket(), "Policy": r.path("policy.yaml"),
 		"Bin": r.cluster.BinDir(sandbox.Account{}), "MungeKey": r.path("munge.key"), "Controller": join.Controller,
-		"Clouds": clouds, "Enrol": r.gateway(enrolPort),
+		"Clouds": clouds, "Enrol": r.gateway(enrolPort), "Slack": r.slack, "People": r.path("slack.yaml"),
 	})
 	return errors.Join(err, f.Close())
+}
+
+// freeAddress is a loopback address that nobody listens on just now.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find an address for the local Slack: %w", err)
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // start runs a subcommand of this binary with its output in a log.
