@@ -29,13 +29,13 @@ func TestTokensAreCheckedAsSlackDoes(t *testing.T) {
 	}
 	const form, asJSON = "application/x-www-form-urlencoded", "application/json; charset=utf-8"
 	for name, c := range map[string]struct{ method, header, kind, body, want string }{
-		"no token":                              {"auth.test", "", form, "", "not_authed"},
-		"a wrong token":                         {"auth.test", "xoxb-wrong", form, "", "invalid_auth"},
-		"the token in a form":                   {"auth.test", "", form, "token=" + tokens.Bot, ""},
-		"a token in a JSON body does not count": {"auth.test", "", asJSON, `{"token":"` + tokens.Bot + `"}`, "not_authed"},
-		"a token in the address does not count": {"auth.test?token=" + tokens.Bot, "", form, "", "not_authed"},
-		"JSON with a header":                    {"chat.postMessage", tokens.Bot, asJSON, `{"channel":"C0BURST01","text":"hi"}`, ""},
-		"JSON that is broken":                   {"chat.postMessage", tokens.Bot, asJSON, `{"channel"`, "invalid_json"},
+		"no token":                                {"auth.test", "", form, "", "not_authed"},
+		"a wrong token":                           {"auth.test", "xoxb-wrong", form, "", "invalid_auth"},
+		"the token in a form":                     {"auth.test", "", form, "token=" + tokens.Bot, ""},
+		"a token in a JSON body does not count":   {"auth.test", "", asJSON, `{"token":"` + tokens.Bot + `"}`, "not_authed"},
+		"a token in the address does not count":   {"auth.test?token=" + tokens.Bot, "", form, "", "not_authed"},
+		"JSON with a header":                      {"chat.postMessage", tokens.Bot, asJSON, `{"channel":"C0BURST01","text":"hi"}`, ""},
+		"JSON that is broken":                     {"chat.postMessage", tokens.Bot, asJSON, `{"channel"`, "invalid_json"},
 		"the app's token where the bot's belongs": {"chat.postMessage", tokens.App, form, "channel=C0BURST01&text=x", "not_allowed_token_type"},
 		"the bot's token where the app's belongs": {"apps.connections.open", tokens.Bot, form, "", "not_allowed_token_type"},
 		"a method that is not there":              {"chat.sing", tokens.Bot, form, "", "unknown_method"},

@@ -115,9 +115,9 @@ func (s *Server) goodbye(reason string) object {
 func (s *Server) tend(l *link, life time.Duration, done <-chan struct{}) {
 	ping := time.NewTicker(s.opt.Ping)
 	defer ping.Stop()
-	warn := time.NewTimer(s.clock.wait(life - warningBefore))
+	warn := time.NewTimer(life - warningBefore)
 	defer warn.Stop()
-	refresh := time.NewTimer(s.clock.wait(life))
+	refresh := time.NewTimer(life)
 	defer refresh.Stop()
 	for {
 		select {
