@@ -7,6 +7,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"spillway.sh/spillway/bot/talk"
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
 )
@@ -44,7 +45,7 @@ func (p Pen) RentForm(wish *desk.Wish, wrong, private string) *slack.ModalViewRe
 	w := p.words()
 	var blocks []slack.Block
 	if wrong != "" {
-		blocks = append(blocks, said("⚠ ", clip(tame(wrong), maxSection-10)))
+		blocks = append(blocks, said("⚠ ", wrong))
 	}
 	count, machines, length, money := "", "", "", ""
 	if wish.GPUs > 0 {
@@ -121,7 +122,7 @@ func (p Pen) ExtendForm(r *desk.Rental, wrong string) *slack.ModalViewRequest {
 	}
 	var blocks []slack.Block
 	if wrong != "" {
-		blocks = append(blocks, said("⚠ ", clip(tame(wrong), maxSection-10)))
+		blocks = append(blocks, said("⚠ ", wrong))
 	}
 	length := p.text(FieldFor, w.FieldExtend, "", "", "2h", false)
 	blocks = append(blocks, section(put(w.FormExtendWhat, "at", p.when(r.Expires), "rate", amount(rate))), length)
@@ -133,7 +134,7 @@ func (p Pen) form(callback, title, submit, private string, blocks []slack.Block)
 	return &slack.ModalViewRequest{
 		Type: slack.VTModal, CallbackID: callback, PrivateMetadata: private,
 		Title: plain(clip(title, maxTitle)), Submit: plain(clip(submit, maxTitle)), Close: plain(clip(w.FormClose, maxTitle)),
-		Blocks: slack.Blocks{BlockSet: blocks},
+		Blocks: slack.Blocks{BlockSet: FitView(talk.Message{Blocks: blocks}).Blocks},
 	}
 }
 

@@ -147,7 +147,7 @@ func tame(s string) string {
 }
 
 func plain(s string) *slack.TextBlockObject {
-	return slack.NewTextBlockObject(slack.PlainTextType, s, false, false)
+	return slack.NewTextBlockObject(slack.PlainTextType, tame(s), false, false)
 }
 
 func mrkdwn(s string) *slack.TextBlockObject {
@@ -160,7 +160,7 @@ func section(s string) slack.Block { return slack.NewSectionBlock(mrkdwn(s), nil
 
 // said shows a person's text: never as mrkdwn.
 func said(label, s string) slack.Block {
-	return slack.NewSectionBlock(plain(label+tame(s)), nil, nil)
+	return slack.NewSectionBlock(plain(label+s), nil, nil)
 }
 
 func small(lines ...string) slack.Block {

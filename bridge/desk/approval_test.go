@@ -112,21 +112,28 @@ func TestAuthorityOfAnApprover(t *testing.T) {
 }
 
 func TestB_F7_WithoutApproversNobodyDecides(t *testing.T) {
-	d, w := newWorld(t)
-	d.Roles = Roles{}
-	x := d.Rules.(*rules)
-	for i := range x.budgets {
-		x.budgets[i].Approvers = nil
-	}
-	r := question(t, d)
-	for _, who := range []Person{d.as("mei"), d.as("stranger"), d.as("root"), {}, {Name: "", Roles: []Role{Approver}}} {
-		_, err := d.click(t, who, &r, true)
-		if kind(err) != Forbidden || !strings.Contains(err.Error(), "nobody is set in the policy") {
-			t.Errorf("%q: %v", who.Name, err)
-		}
-	}
-	if s := w.rentals[0].State; s != bridge.StateWaiting {
-		t.Errorf("it is %s", s)
+	for name, within := range map[string]bool{"above the budget": false, "within it, where policy wants a yes": true} {
+		t.Run(name, func(t *testing.T) {
+			d, w := newWorld(t)
+			d.Roles = Roles{}
+			x := d.Rules.(*rules)
+			for i := range x.budgets {
+				x.budgets[i].Approvers = nil
+			}
+			if within {
+				x.budgets[1].Limit, x.terms.AskAbove = usd(1000), usd(1)
+			}
+			r := question(t, d)
+			for _, who := range []Person{d.as("mei"), d.as("stranger"), d.as("root"), {}, {Name: "", Roles: []Role{Approver}}} {
+				_, err := d.click(t, who, &r, true)
+				if kind(err) != Forbidden || !strings.Contains(err.Error(), "nobody is set in the policy") {
+					t.Errorf("%q: %v", who.Name, err)
+				}
+			}
+			if s := w.rentals[0].State; s != bridge.StateWaiting {
+				t.Errorf("it is %s", s)
+			}
+		})
 	}
 }
 
