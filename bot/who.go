@@ -73,6 +73,7 @@ type registry struct {
 	mu     sync.Mutex
 	users  map[string]known[*slack.User]
 	groups map[string]known[[]string]
+	grid   map[string]string    // the organisation-wide id of an id; it never changes
 	locale map[string]desk.Lang // last known, for words to strangers
 }
 
@@ -87,7 +88,7 @@ type home struct{ team, enterprise, bot string }
 func newRegistry(s Slack, a Accounts, people People, now func() time.Time, h func() home, log *slog.Logger) *registry {
 	return &registry{
 		slack: s, accounts: a, people: people, now: now, home: h, log: log,
-		users: map[string]known[*slack.User]{}, groups: map[string]known[[]string]{}, locale: map[string]desk.Lang{},
+		users: map[string]known[*slack.User]{}, groups: map[string]known[[]string]{}, grid: map[string]string{}, locale: map[string]desk.Lang{},
 	}
 }
 
@@ -103,7 +104,7 @@ func (r *registry) of(ctx context.Context, in *talk.Interaction) (talk.Asker, er
 	if why, bad := r.unfit(u); bad {
 		return talk.Asker{}, &Refusal{Reason: why}
 	}
-	account, err := r.account(u, in)
+	account, err := r.account(ctx, u, in)
 	if err != nil {
 		return talk.Asker{}, err
 	}
@@ -178,7 +179,7 @@ func ids(u *slack.User, asked string) []string {
 }
 
 // account finds the Unix account of a user. Two that do not agree are none.
-func (r *registry) account(u *slack.User, in *talk.Interaction) (string, error) {
+func (r *registry) account(ctx context.Context, u *slack.User, in *talk.Interaction) (string, error) {
 	h := r.home()
 	found := map[string]bool{}
 	for _, id := range ids(u, in.User) {
@@ -187,6 +188,9 @@ func (r *registry) account(u *slack.User, in *talk.Interaction) (string, error) 
 				found[account] = true
 			}
 		}
+	}
+	if h.enterprise != "" {
+		r.byGrid(ctx, ids(u, in.User), found)
 	}
 	if r.accounts.EmailDomain != "" {
 		name, domain, ok := strings.Cut(strings.ToLower(u.Profile.Email), "@")
@@ -254,17 +258,40 @@ func (r *registry) groupsOf(ctx context.Context, ids []string) []string {
 	return out
 }
 
-// same reports whether a member of a group is the user. A group may list the
-// other of a person's two ids.
-func (r *registry) same(ctx context.Context, member string, of []string) bool {
-	if slices.Contains(of, member) {
+// byGrid looks for a user in the table by the other of the two ids that people
+// of an organisation's grid have.
+func (r *registry) byGrid(ctx context.Context, of []string, found map[string]bool) {
+	h := r.home()
+	for _, key := range sortedKeys(r.accounts.Users) {
+		place, id, _ := strings.Cut(key, "/")
+		if (place == h.team || place == h.enterprise) && r.same(ctx, id, of) {
+			found[r.accounts.Users[key]] = true
+		}
+	}
+}
+
+// same reports whether an id is one of a user's, or the other one of theirs.
+func (r *registry) same(ctx context.Context, id string, of []string) bool {
+	if slices.Contains(of, id) {
 		return true
 	}
-	if r.home().enterprise == "" || member == "" || member[0] == of[0][0] {
+	if r.home().enterprise == "" || id == "" || id[0] == of[0][0] {
 		return false
 	}
-	u, err := r.user(ctx, member)
-	return err == nil && slices.ContainsFunc(ids(u, member), func(id string) bool { return slices.Contains(of, id) })
+	r.mu.Lock()
+	wide, known := r.grid[id]
+	r.mu.Unlock()
+	if !known {
+		u, err := r.user(ctx, id)
+		if err != nil {
+			return false
+		}
+		wide = u.Enterprise.ID
+		r.mu.Lock()
+		r.grid[id] = wide
+		r.mu.Unlock()
+	}
+	return wide != "" && slices.Contains(of, wide)
 }
 
 func (r *registry) members(ctx context.Context, group string) ([]string, error) {
