@@ -44,7 +44,8 @@ type PassedCheckpoint struct {
 
 // CheckpointLook is one look for the checkpoints of a job.
 type CheckpointLook struct {
-	At time.Time `json:"at"` // when it began
+	At    time.Time `json:"at"`    // when it began
+	Place string    `json:"place"` // where, with what the job says filled in
 	// Newest is the newest complete one; nil: there is none.
 	Newest *Checkpoint `json:"newest,omitempty"`
 	// Passed are those that look newer, or all if none is complete, newest first.

@@ -175,7 +175,7 @@ const mostPassed = 10
 
 // find judges what the place leads to, newest first, until one is complete.
 func (l *look) find(rule *bridge.CheckpointRule, job *bridge.CheckpointJob) (bridge.CheckpointLook, error) {
-	out := bridge.CheckpointLook{At: l.now}
+	out := bridge.CheckpointLook{At: l.now, Place: l.place.String()}
 	found, err := l.match()
 	if err != nil {
 		return out, err

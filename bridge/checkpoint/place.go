@@ -21,7 +21,7 @@ type place struct {
 }
 
 // String is the place as people write it.
-func (p *place) String() string { return p.at(strings.Join(p.levels, "/")) }
+func (p *place) String() string { return p.at(literal(strings.Join(p.levels, "/"))) }
 
 // at is the full name of something below the root.
 func (p *place) at(below string) string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -133,7 +134,7 @@ func (d *Desk) lookFor(ctx context.Context, a *CheckpointsAnswer, dem *bridge.De
 			a.Say = lang.checkpoint("newest", map[string]string{"place": n.Place, "step": stepWords(n.Step), "age": Span(age), "framework": n.Framework})
 		}
 	} else if err == nil {
-		a.Say = lang.checkpoint("none", map[string]string{"place": a.Rule.Path})
+		a.Say = lang.checkpoint("none", map[string]string{"place": got.Place})
 	}
 }
 
@@ -149,7 +150,7 @@ func (d *Desk) judgeSpot(a *CheckpointsAnswer, dem *bridge.Demand, t *bridge.Ter
 	case !dem.Restartable:
 		key = "spot-" + string(bridge.ReasonNotRestartable)
 	case t.Reclaims > 0 && taken >= t.Reclaims:
-		key, facts["times"] = "spot-reclaimed", Count(taken, "time")
+		key, facts["n"], facts["times"] = "spot-reclaimed", strconv.Itoa(taken), Count(taken, "time")
 	case t.Checkpoint == nil:
 		key = "spot-no-rule"
 	default:
@@ -178,7 +179,7 @@ func (d *Desk) advise(a *CheckpointsAnswer, dem *bridge.Demand, s *bridge.Snapsh
 	a.Between = int64(between / time.Second)
 	facts := map[string]string{"between": Span(between), "pool": Place(h.Pool)}
 	if dem.Nodes > 1 {
-		facts["nodes"] = Count(dem.Nodes, "machine")
+		facts["nodes"] = strconv.Itoa(dem.Nodes)
 	}
 	best := bridge.BestInterval(time.Duration(a.Save)*time.Second, between)
 	if best == 0 {

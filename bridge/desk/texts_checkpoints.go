@@ -38,11 +38,11 @@ var checkpointWords = map[string]string{
 	"spot-no-checkpoint":      "No: policy wants a complete checkpoint first.",
 	"spot-checkpoint-too-old": "No: more work than {most} would be lost.",
 
-	"advice":         "Write one every {best}: it takes {save}, and a reclaim is to be expected every {between}[ for {nodes}] ({pool}).",
-	"advice-sooner":  "Write them more often: every {best} instead of {every}. One takes {save}, and a reclaim is to be expected every {between}[ for {nodes}] ({pool}).",
-	"advice-later":   "Write them less often: every {best} instead of {every}. One takes {save}, and a reclaim is to be expected every {between}[ for {nodes}] ({pool}).",
-	"advice-well":    "Every {every} is well: {best} would lose least. One takes {save}, and a reclaim is to be expected every {between}[ for {nodes}] ({pool}).",
-	"advice-no-save": "A reclaim is to be expected every {between}[ for {nodes}] ({pool}); how long one takes to write is not known yet.",
+	"advice":         "Write one every {best}: it takes {save}, and a reclaim is to be expected every {between}[ for {nodes} machines] ({pool}).",
+	"advice-sooner":  "Write them more often: every {best} instead of {every}. One takes {save}, and a reclaim is to be expected every {between}[ for {nodes} machines] ({pool}).",
+	"advice-later":   "Write them less often: every {best} instead of {every}. One takes {save}, and a reclaim is to be expected every {between}[ for {nodes} machines] ({pool}).",
+	"advice-well":    "Every {every} is well: {best} would lose least. One takes {save}, and a reclaim is to be expected every {between}[ for {nodes} machines] ({pool}).",
+	"advice-no-save": "A reclaim is to be expected every {between}[ for {nodes} machines] ({pool}); how long one takes to write is not known yet.",
 	"advice-no-spot": "It is not on spot, and no spot machine that fits is on offer.",
 }
 

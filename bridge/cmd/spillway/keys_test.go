@@ -32,6 +32,7 @@ func TestHelpNamesEveryKeyOfItsJSON(t *testing.T) {
 	}{
 		{queueCmd{}.Help(), []any{desk.QueueAnswer{}, desk.QueueRow{}}},
 		{explainCmd{}.Help(), []any{desk.ExplainAnswer{}}},
+		{checkpointsCmd{}.Help(), []any{desk.CheckpointsAnswer{}, bridge.CheckpointRule{}, bridge.PassedCheckpoint{}}},
 		{rentalsCmd{}.Help(), []any{desk.RentalsAnswer{}, desk.RentalAnswer{}, desk.Rental{}}},
 		{spendCmd{}.Help(), []any{desk.SpendAnswer{}, desk.Balance{}}},
 		{planCmd{}.Help(), []any{desk.PlanAnswer{}, desk.Planned{}, desk.Returned{}}},

@@ -32,7 +32,7 @@ type commands struct {
 	Explain     explainCmd     `cmd:"" group:"ask" help:"Why one job waits, and what would change that."`
 	Rentals     rentalsCmd     `cmd:"" group:"ask" help:"What is rented; one rental with its whole story."`
 	Spend       spendCmd       `cmd:"" group:"ask" help:"Limits, what was spent, what is held, what is left."`
-	Checkpoints checkpointsCmd `cmd:"" group:"ask" help:"The newest complete checkpoint of a job, and how often to write one."`
+	Checkpoints checkpointsCmd `cmd:"" group:"ask" help:"A job's newest complete checkpoint, and how often to write."`
 	Plan        planCmd        `cmd:"" group:"ask" help:"What would be done now and why; nothing is done."`
 	News        newsCmd        `cmd:"" group:"ask" help:"What happened; with --follow, as it happens."`
 	Status      statusCmd      `cmd:"" group:"ask" help:"How Spillway is, and what it sees."`

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/checkpoint"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/cloud/local/server"
 	"spillway.sh/spillway/bridge/desk"
@@ -156,6 +159,7 @@ func (s *stand) open(ts *testscript.TestScript) error {
 	d := desk.New(desk.Config{
 		Version: "test", Reader: books{s.store}, Writer: books{s.store}, Viewer: s, Loop: s, Rules: s,
 		Roles: desk.Roles{Admins: roles.Admins, Approvers: roles.Approvers, Escalation: s.policy.Approval().Escalation}, Clusters: []string{"main"}, Now: s.clock,
+		Finder: s.finder(),
 	})
 	l, err := socket.Listen(filepath.Join(s.dir, "s"))
 	if err != nil {
@@ -166,6 +170,30 @@ func (s *stand) open(ts *testscript.TestScript) error {
 	go func() { s.ended <- socket.New(d, s.who, slog.New(slog.DiscardHandler)).Serve(ctx, l) }()
 	ts.Defer(func() { _ = s.close() })
 	return nil
+}
+
+// finder looks in the script's own folder scratch for what is in /scratch of
+// others. Its files are ten minutes apart, in the order of their names.
+func (s *stand) finder() desk.Finder {
+	dir := filepath.Join(s.dir, "scratch")
+	return checkpoint.New(checkpoint.Options{Clock: s.clock, Open: func(string) (fs.FS, io.Closer, error) {
+		at := noon.Add(-time.Hour)
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				at = at.Add(10 * time.Minute)
+				err = os.Chtimes(path, at, at)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.FS(), r, nil
+	}})
 }
 
 func (s *stand) close() error {
