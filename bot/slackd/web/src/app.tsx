@@ -33,7 +33,8 @@ function useDarkSystem(): boolean {
 
 // useSeen counts what has come into channels that are not open.
 function useSeen(user: string) {
-  const [seen, set] = useState<Record<string, string>>({});
+  const [seen, set] = useState<Record<string, string>>(() => JSON.parse(sessionStorage.getItem("seen") ?? "{}"));
+  useEffect(() => sessionStorage.setItem("seen", JSON.stringify(seen)), [seen]);
   return {
     since: (channel: string) => Number(seen[`${user} ${channel}`] ?? 0),
     see: (channel: string, ts: string) => set((old) => (old[`${user} ${channel}`] === ts ? old : { ...old, [`${user} ${channel}`]: ts })),
@@ -163,9 +164,9 @@ export function App({ control }: { control: Control }) {
           become(u);
         }}
       />
-      <main>
+      <main onClickCapture={() => open && setOpen(false)}>
         <header>
-          <button type="button" class="icon menu" aria-label={texts.menu} onClick={() => setOpen(!open)}>
+          <button type="button" class="icon menu" aria-label={texts.menu} onClick={() => setOpen(true)}>
             ☰
           </button>
           <h2>{title}</h2>

@@ -13,7 +13,10 @@ interface DialogProps {
 
 export function Dialog({ label, onClose, children, ...rest }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => ref.current?.showModal(), []);
+  useEffect(() => {
+    ref.current?.showModal();
+    ref.current?.querySelector<HTMLElement>(".fill :is(input, select, textarea, button)")?.focus();
+  }, []);
   return (
     <dialog
       ref={ref}

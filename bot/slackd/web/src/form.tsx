@@ -6,14 +6,17 @@ import { Dialog } from "./dialog";
 import { type Desk, pressOn, suggestAt, troubleOf } from "./message";
 import { elementsOf, startOf, type Surface, SurfaceContext } from "./surface";
 
-function useViewSurface(desk: Desk, view: View, errors: Record<string, string>): [Surface, Values] {
+function useViewSurface(desk: Desk, view: View, errors: Record<string, string>, touched?: (block: string) => void): [Surface, Values] {
   const [values, fill] = useState<Values>({});
   const place = { view_id: view.id };
   const surface: Surface = {
     ...desk.base,
     errors,
     value: (b, a) => values[b]?.[a],
-    fill: (b, a, v) => fill((old) => ({ ...old, [b]: { ...old[b], [a]: v } })),
+    fill: (b, a, v) => {
+      fill((old) => ({ ...old, [b]: { ...old[b], [a]: v } }));
+      touched?.(b);
+    },
     press: (b, e, v) => desk.report(pressOn(desk.control, desk.user, place, b, e, v)),
     suggest: (b, e, typed) => suggestAt(desk.control, desk.user, place, b, e, typed),
   };
@@ -39,7 +42,7 @@ export function Form({ desk, view }: { desk: Desk; view: View }) {
   const [errors, fail] = useState<Record<string, string>>({});
   const [busy, work] = useState(false);
   const [trouble, tell] = useState("");
-  const [surface, values] = useViewSurface(desk, view, errors);
+  const [surface, values] = useViewSurface(desk, view, errors, (block) => fail(({ [block]: _, ...rest }) => rest));
   const { texts } = desk.base;
   const close = () => desk.report(desk.control.post("close", { user: desk.user, view_id: view.id }));
   const submit = async () => {

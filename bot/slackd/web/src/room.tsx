@@ -46,7 +46,11 @@ export function Room({ desk, channel, title, messages, notices, commands, openTh
           day = heading;
           return (
             <Fragment key={l.ts}>
-              {first && <h3 class="day">{heading}</h3>}
+              {first && (
+                <h3 class="day">
+                  <span>{heading}</span>
+                </h3>
+              )}
               {l.draw()}
             </Fragment>
           );
@@ -83,7 +87,11 @@ export function Thread({ desk, root, replies, close, send }: ThreadProps) {
       </header>
       <div class="messages">
         {root && <Message desk={desk} message={root} />}
-        {replies.length > 0 && <h3 class="day">{texts.replies(replies.length)}</h3>}
+        {replies.length > 0 && (
+          <h3 class="day">
+            <span>{texts.replies(replies.length)}</span>
+          </h3>
+        )}
         {replies.map((m) => (
           <Message key={m.ts} desk={desk} message={m} />
         ))}

@@ -44,10 +44,10 @@ export function Sidebar({ state, texts, user, where, theme, unread, go, become, 
   const bot = work?.app.bot_user ?? "";
   const users = work?.users ?? [];
   const names = { users, channels: state.channels, groups: work?.groups ?? [] };
-  const rooms = state.channels.filter((c) => !c.is_im);
   const direct = state.channels.filter((c) => c.is_im && !c.members.includes(bot));
   const ours = state.channels.find((c) => c.is_im && c.members.includes(bot));
   const isHere = (id: string) => "channel" in where && where.channel === id;
+  const rooms = state.channels.filter((c) => !c.is_im && (!c.is_archived || isHere(c.id)));
   return (
     <nav class="sidebar" aria-label={texts.channels}>
       <h1>{work?.team.name}</h1>
