@@ -167,7 +167,9 @@ func TestUtterances(t *testing.T) {
 				w.counter.Lang = l
 				fmt.Fprintf(&b, "== %s\n", u.name)
 				for _, s := range u.steps {
-					written(&b, s(w, l))
+					out := s(w, l)
+					written(&b, out)
+					filled(t, u.name, out)
 				}
 				if rep, err := w.store.CheckLedger(t.Context()); err != nil || len(rep.Faults) > 0 {
 					t.Errorf("%s: the books do not balance: %v %v", u.name, err, rep.Faults)
@@ -175,6 +177,21 @@ func TestUtterances(t *testing.T) {
 			}
 			golden(t, string(l)+".golden", b.String())
 		})
+	}
+}
+
+// dates are Slack's own slots.
+var dates = regexp.MustCompile(`<!date[^>]*>`)
+
+// filled wants no text with a slot that nothing was put into.
+func filled(t *testing.T, name string, effects []talk.Effect) {
+	t.Helper()
+	for i := range effects {
+		for _, text := range append(textsIn(effects[i].Message.Blocks), effects[i].Message.Text) {
+			if hole := slot.FindString(dates.ReplaceAllString(text, "")); hole != "" {
+				t.Errorf("%s: %s is left in %q", name, hole, text)
+			}
+		}
 	}
 }
 
