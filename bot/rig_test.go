@@ -136,6 +136,8 @@ type rig struct {
 	metrics *prometheus.Registry
 	options bot.Options
 	stop    func() error
+	// beforeRun is called when the store is open and the bot is not made yet.
+	beforeRun func()
 }
 
 // lines is a log that tests read.
@@ -208,6 +210,9 @@ func (r *rig) begin() {
 	var err error
 	if r.store, err = store.Open(context.Background(), r.dir, store.Options{}); err != nil {
 		r.t.Fatal(err)
+	}
+	if r.beforeRun != nil {
+		r.beforeRun()
 	}
 	o := r.options
 	if o.Box == nil {
