@@ -126,7 +126,7 @@ func (s *Server) acknowledged(answer rawJSON, h *hook, out *Outcome) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, name := s.show(in, h); name != "" {
+	if name := s.show(in, h); name != "" {
 		out.Error = name
 	}
 }

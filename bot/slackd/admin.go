@@ -1,7 +1,6 @@
 package slackd
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 )
@@ -247,5 +246,5 @@ func (s *Server) postRedeliver(w http.ResponseWriter, r *http.Request) {
 	}
 	again := &Delivery{ID: old.ID, Kind: old.Kind, Payload: old.Payload, Outcome: TimedOut}
 	answer := s.dispatch(again)
-	writeJSON(w, http.StatusOK, Outcome{Outcome: again.Outcome, Delivery: again.ID, AckMS: again.AckMS, Response: json.RawMessage(answer)})
+	writeJSON(w, http.StatusOK, Outcome{Outcome: again.Outcome, Delivery: again.ID, AckMS: again.AckMS, Response: answer})
 }

@@ -3,6 +3,7 @@ package slackd
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -127,18 +128,14 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 	if fault != nil && s.after(w, fault, rec) {
 		return
 	}
-	var limited *tooFast
-	if errors.As(err, &limited) {
+	if limited, yes := errors.AsType[*tooFast](err); yes {
 		s.tooMany(w, limited.wait, rec)
 		return
 	}
-	var no *refusal
-	if errors.As(err, &no) {
+	if no, yes := errors.AsType[*refusal](err); yes {
 		rec.Error = no.name
 		answer = object{"ok": false, "error": no.name}
-		for k, v := range no.extra {
-			answer[k] = v
-		}
+		maps.Copy(answer, no.extra)
 	} else if answer["ok"] == nil {
 		answer["ok"] = true
 	}

@@ -330,6 +330,8 @@ func TestUploadsInThreeSteps(t *testing.T) {
 		"a person":                              {ana, "channel_not_found"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			r := *r
+			r.t = t
 			got, _ := r.raw("files.getUploadURLExternal", url.Values{"filename": {"a.png"}, "length": {"1"}})
 			form := url.Values{"files": {`[{"id":"` + got["file_id"].(string) + `"}]`}, "channel_id": {c.channel}}
 			r.refuses(c.want, "files.completeUploadExternal", form)

@@ -17,14 +17,14 @@ type clock struct {
 	last  int64 // last stamp, microseconds
 }
 
-func newClock(real func() time.Time, speed float64) *clock {
-	if real == nil {
-		real = time.Now
+func newClock(read func() time.Time, speed float64) *clock {
+	if read == nil {
+		read = time.Now
 	}
 	if speed <= 0 {
 		speed = 1
 	}
-	return &clock{real: real, speed: speed}
+	return &clock{real: read, speed: speed}
 }
 
 func (c *clock) now() time.Time {

@@ -25,10 +25,10 @@ type trigger struct {
 // hook is a response_url: the right to post five times within half an hour
 // where something was typed or clicked.
 type hook struct {
-	user, channel, thread string
-	message               *Message // whose button was pressed; nil for a command
-	at                    time.Time
-	posts                 int
+	user, channel string
+	message       *Message // whose button was pressed; nil for a command
+	at            time.Time
+	posts         int
 }
 
 func (s *Server) newTrigger(user string) string {
@@ -123,23 +123,20 @@ func (s *Server) postHook(id string, body []byte, rec *Call) string {
 	}
 	rec.Key = h.channel
 	h.posts++
-	if _, name := s.show(in, h); name != "" {
-		return name
-	}
-	return ""
+	return s.show(in, h)
 }
 
-// show puts a reply where it belongs and returns the message, if there is one.
-func (s *Server) show(in reply, h *hook) (*Message, string) {
+// show puts a reply where it belongs, or says with Slack's name why not.
+func (s *Server) show(in reply, h *hook) string {
 	if in.DeleteOriginal && h.message != nil {
 		s.drop(h.message)
-		return nil, ""
+		return ""
 	}
 	var blocks, attachments rawJSON
 	if len(in.Blocks) > 0 && string(in.Blocks) != "null" {
 		b, err := s.messageBlocks(in.Blocks)
 		if err != nil {
-			return nil, err.Error()
+			return err.Error()
 		}
 		blocks = b
 	}
@@ -148,9 +145,9 @@ func (s *Server) show(in reply, h *hook) (*Message, string) {
 	}
 	switch {
 	case runes(in.Text) > maxPostText:
-		return nil, "msg_too_long"
+		return "msg_too_long"
 	case in.Text == "" && blocks == nil && attachments == nil:
-		return nil, "no_text"
+		return "no_text"
 	}
 	if in.ReplaceOriginal && h.message != nil {
 		return s.replaceOriginal(in, h, blocks, attachments)
@@ -161,23 +158,23 @@ func (s *Server) show(in reply, h *hook) (*Message, string) {
 		m.IsEphemeral, m.EphemeralTo = true, h.user
 	}
 	s.keep(m)
-	return m, ""
+	return ""
 }
 
 // replaceOriginal changes the message whose button was pressed; an ephemeral
 // one can be changed only this way.
-func (s *Server) replaceOriginal(in reply, h *hook, blocks, attachments rawJSON) (*Message, string) {
+func (s *Server) replaceOriginal(in reply, h *hook, blocks, attachments rawJSON) string {
 	old := h.message
 	current := s.message(old.Channel, old.TS)
 	if old.EphemeralTo != "" {
 		current = s.ephemeral(old.EphemeralTo, old.Channel, old.TS)
 	}
 	if current == nil {
-		return nil, "message_not_found"
+		return "message_not_found"
 	}
 	m := *current
 	m.Text, m.Blocks, m.Attachments = in.Text, blocks, attachments
 	m.Edited = &Edited{User: s.work.App.BotUser, TS: s.clock.stamp()}
 	s.keep(&m)
-	return &m, ""
+	return ""
 }

@@ -3,6 +3,7 @@ package slackd
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -28,9 +29,7 @@ func divider(int) any { return object{"type": "divider"} }
 
 func button(over object) object {
 	b := object{"type": "button", "action_id": "a", "text": plainText(5)}
-	for k, v := range over {
-		b[k] = v
-	}
+	maps.Copy(b, over)
 	return b
 }
 
@@ -163,9 +162,7 @@ func TestEveryLimitOfBlocksIsTakenAndOneMoreIsNot(t *testing.T) {
 
 func viewOf(over object) rawJSON {
 	v := object{"type": "modal", "title": plainText(3), "blocks": []any{}}
-	for k, o := range over {
-		v[k] = o
-	}
+	maps.Copy(v, over)
 	raw, _ := json.Marshal(v)
 	return raw
 }

@@ -194,7 +194,7 @@ func (s *Server) pickLink() *link {
 	if len(s.links) == 0 {
 		return nil
 	}
-	n := rand.IntN(len(s.links))
+	n := rand.IntN(len(s.links)) //nolint:gosec // which connection it is, is no secret
 	for _, l := range s.links {
 		if n == 0 {
 			return l

@@ -178,22 +178,21 @@ func (w *Workspace) complete() error {
 			note("user %s: %w", u.ID, err)
 		}
 	}
-	for _, g := range w.Groups {
-		once(g.ID)
-		for _, id := range g.Users {
+	known := func(where string, ids []string) {
+		for _, id := range ids {
 			if w.user(id) == nil {
-				note("group %s: there is no user %q", g.ID, id)
+				note("%s: there is no user %q", where, id)
 			}
 		}
+	}
+	for _, g := range w.Groups {
+		once(g.ID)
+		known("group "+g.ID, g.Users)
 	}
 	for _, c := range w.Channels {
 		once(c.ID)
 		c.Members = w.members(c.Members)
-		for _, id := range c.Members {
-			if w.user(id) == nil {
-				note("channel %s: there is no user %q", c.ID, id)
-			}
-		}
+		known("channel "+c.ID, c.Members)
 	}
 	return errors.Join(wrong...)
 }
