@@ -46,3 +46,24 @@ func (c *Cluster) UserData(_ context.Context, _ *bridge.Rental, b bridge.Boot) (
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// ownerOf asks the controller for the account of the job that a rental was made
+// for, NAME:UID:GID. Empty: it was made for none, or the job is gone.
+func (c *Cluster) ownerOf(ctx context.Context, r *bridge.Rental) string {
+	for _, job := range r.Jobs {
+		out, err := c.run(ctx, "squeue", "-h", "-a", "-j", string(job.Base()), "-O", "UserName:64,UserID:12,GroupID:12")
+		if err != nil {
+			continue // Jobs end; the machine is as good without a look at their owner.
+		}
+		line, _, _ := strings.Cut(string(out), "\n")
+		if f := strings.Fields(line); len(f) == 3 && accountNumber(f[1]) && accountNumber(f[2]) {
+			return strings.Join(f, ":")
+		}
+	}
+	return ""
+}
+
+func accountNumber(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 32)
+	return err == nil && n > 0
+}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -26,6 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/node/metadatatest"
 	"spillway.sh/spillway/bridge/sandbox"
 	"spillway.sh/spillway/slurm/slurmtest"
 )
@@ -34,14 +36,17 @@ import (
 type gate struct {
 	url, ca string
 	server  *http.Server
-	sum     string // of the agent: this test's own program, see TestMain
+	others  map[string]string // agents that are none, by the sum they are asked for by
+	sum     string            // of the agent: this test's own program, see TestMain
 
-	mu      sync.Mutex
-	answers map[string]map[string]string // by instance
-	asked   []string
-	leases  map[string]string        // by lease: when it ends, empty: it has ended
-	reports map[string]bridge.Report // by lease: the latest
-	fetched int                      // agents handed out
+	mu       sync.Mutex
+	answers  map[string]map[string]any // by instance
+	asked    []string
+	leases   map[string]string            // by lease: when it ends, empty: it has ended
+	reports  map[string]bridge.Report     // by lease: the latest
+	metadata map[string]*metadatatest.EC2 // by instance
+	faults   []string                     // of machines that cannot run their agent
+	fetched  int                          // agents handed out
 }
 
 func newGate(t *testing.T, s *site) *gate {
@@ -65,13 +70,14 @@ func newGate(t *testing.T, s *site) *gate {
 		t.Fatal(err)
 	}
 	g := &gate{
-		url: "https://" + listener.Addr().String() + "/v1/enrol", answers: map[string]map[string]string{}, leases: map[string]string{}, reports: map[string]bridge.Report{},
+		url: "https://" + listener.Addr().String() + "/v1/enrol", answers: map[string]map[string]any{}, leases: map[string]string{}, reports: map[string]bridge.Report{}, metadata: map[string]*metadatatest.EC2{},
 		ca: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", g.enrol)
 	mux.HandleFunc("POST /v1/report", g.report)
 	mux.HandleFunc("GET /v1/agent", g.agent)
+	mux.HandleFunc("POST /v1/fault", g.fault)
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +110,13 @@ func (g *gate) enrol(w http.ResponseWriter, r *http.Request) {
 
 // agent hands out this program to whoever holds the ticket.
 func (g *gate) agent(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	other, ok := g.others[r.URL.Query().Get("sum")]
+	g.mu.Unlock()
+	if ok {
+		_, _ = io.WriteString(w, other)
+		return
+	}
 	if r.Header.Get("Authorization") != "Bearer ticket-'1" || r.URL.Query().Get("sum") != g.sum {
 		http.Error(w, "no ticket", http.StatusUnauthorized)
 		return
@@ -112,6 +125,13 @@ func (g *gate) agent(w http.ResponseWriter, r *http.Request) {
 	g.fetched++
 	g.mu.Unlock()
 	http.ServeFile(w, r, "/proc/self/exe")
+}
+
+// handed is how many agents were handed out.
+func (g *gate) handed() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fetched
 }
 
 func (g *gate) report(w http.ResponseWriter, r *http.Request) {
@@ -130,6 +150,17 @@ func (g *gate) report(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"expires": end, "now": time.Now().UTC().Format(time.RFC3339Nano), "every": time.Second})
+}
+
+func (g *gate) fault(w http.ResponseWriter, r *http.Request) {
+	var said struct{ Ticket, Text string }
+	if err := json.NewDecoder(r.Body).Decode(&said); err != nil || said.Ticket != "ticket-'1" {
+		http.Error(w, "no ticket", http.StatusUnauthorized)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.faults = append(g.faults, said.Text)
 }
 
 // heard is what a machine's agent said last.
@@ -173,26 +204,11 @@ func nodesOf(r *bridge.Rental) []string {
 // until all are registered. It returns them by node name.
 func (s *site) rent(t *testing.T, r *bridge.Rental) map[string]*sandbox.Machine {
 	t.Helper()
-	c := s.adapter(sandbox.Account{})
-	data, err := c.UserData(t.Context(), r, bridge.Boot{
-		URL: s.gate.url, CA: s.gate.ca, Ticket: "ticket-'1", Agent: s.gate.sum, Arch: machineArch(t), Expires: r.Expires,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]*sandbox.Machine{}
 	for i := range r.Machines {
 		m := &r.Machines[i]
-		answer, err := c.Enrolment(t.Context(), r, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer["lease"], answer["expires"] = "lease-"+m.Node, r.Expires.UTC().Format(time.RFC3339)
-		s.gate.mu.Lock()
-		s.gate.answers[m.ID] = answer
-		s.gate.leases[answer["lease"]] = r.Expires.UTC().Format(time.RFC3339)
-		s.gate.mu.Unlock()
-		out[m.Node] = s.boot(t, m.ID, data)
+		s.grant(t, r, m)
+		out[m.Node] = s.boot(t, m.ID, s.userData(t, r))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
@@ -206,6 +222,40 @@ func (s *site) rent(t *testing.T, r *bridge.Rental) map[string]*sandbox.Machine 
 	return out
 }
 
+// userData is the adapter's boot script of a rental.
+func (s *site) userData(t *testing.T, r *bridge.Rental, change ...func(*bridge.Boot)) string {
+	t.Helper()
+	b := bridge.Boot{URL: s.gate.url, CA: s.gate.ca, Ticket: "ticket-'1", Agent: s.gate.sum, Arch: machineArch(t), Expires: r.Expires}
+	for _, f := range change {
+		f(&b)
+	}
+	data, err := s.adapter(sandbox.Account{}).UserData(t.Context(), r, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// grant has the gate let a machine in.
+func (s *site) grant(t *testing.T, r *bridge.Rental, m *bridge.Machine) {
+	t.Helper()
+	fields, err := s.adapter(sandbox.Account{}).Enrolment(t.Context(), r, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expires := r.Expires.UTC().Format(time.RFC3339)
+	answer := map[string]any{
+		"lease": "lease-" + m.Node, "expires": expires, "now": time.Now().UTC().Format(time.RFC3339Nano),
+		"wants": bridge.Wants{GPUs: r.Shape.GPUs, GPUType: r.Shape.GPUType},
+	}
+	for name, value := range fields {
+		answer[name] = value
+	}
+	s.gate.mu.Lock()
+	defer s.gate.mu.Unlock()
+	s.gate.answers[m.ID], s.gate.leases["lease-"+m.Node] = answer, expires
+}
+
 func machineArch(t *testing.T) string {
 	t.Helper()
 	var u unix.Utsname
@@ -217,14 +267,18 @@ func machineArch(t *testing.T) string {
 
 // boot starts one machine under the host name a cloud would give it, with a
 // metadata service that knows its id.
-func (s *site) boot(t *testing.T, id, userData string) *sandbox.Machine {
+func (s *site) boot(t *testing.T, id, userData string, change ...func(*sandbox.Spec)) *sandbox.Machine {
 	t.Helper()
 	join := s.Join()
-	m, err := sandbox.Start(t.Context(), sandbox.Spec{
+	spec := sandbox.Spec{
 		Dir: filepath.Join(s.Dir(), "machines"), Name: id, Image: join.Image, Network: join.Network, Binds: join.Binds, GPUs: 8,
 		Init:  []byte("until [ -e /run/cloud-ready ]; do sleep 0.05; done\nexec /bin/sh /root/user-data\n"),
 		Files: []sandbox.File{{Path: "/root/user-data", Data: []byte(userData), Mode: 0o700}},
-	})
+	}
+	for _, f := range change {
+		f(&spec)
+	}
+	m, err := sandbox.Start(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,9 +294,12 @@ func (s *site) boot(t *testing.T, id, userData string) *sandbox.Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /latest/meta-data/instance-id", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, id) })
-	server := &http.Server{Handler: mux}
+	metadata := metadatatest.NewEC2(id)
+	metadata.Plain = true // Programs of the machine may ask without a token.
+	s.gate.mu.Lock()
+	s.gate.metadata[id] = metadata
+	s.gate.mu.Unlock()
+	server := &http.Server{Handler: metadata}
 	t.Cleanup(func() { _ = server.Close() })
 	go func() { _ = server.Serve(listener) }() // until Close
 	if err := os.WriteFile(m.Path("/run/cloud-ready"), nil, 0o644); err != nil {

@@ -21,8 +21,9 @@ import (
 )
 
 // Enrolment is what one machine needs to join: node, slurmd_conf, controllers,
-// hosts, munge_key (base64) and, where the site is not configless, conf_files
-// (a gzipped tar of configuration files, base64).
+// hosts, munge_key (base64), owner (NAME:UID:GID, where a job is known) and, where
+// the site is not configless, conf_files (a gzipped tar of configuration files,
+// base64).
 func (c *Cluster) Enrolment(ctx context.Context, r *bridge.Rental, m *bridge.Machine) (map[string]string, error) {
 	s, err := c.currentSettings(ctx)
 	if err != nil {
@@ -42,6 +43,9 @@ func (c *Cluster) Enrolment(ctx context.Context, r *bridge.Rental, m *bridge.Mac
 		"controllers": strings.Join(withPorts(controllers, s["SlurmctldPort"]), ","),
 		"hosts":       strings.Join(hosts, ","),
 		"munge_key":   base64.StdEncoding.EncodeToString(key),
+	}
+	if owner := c.ownerOf(ctx, r); owner != "" {
+		out["owner"] = owner
 	}
 	switch {
 	case c.options.MachineConf != "":
