@@ -153,7 +153,7 @@ func (c *call) shareTargets() ([]*Channel, error) {
 
 func (c *call) share(channels []*Channel, files []*File) error {
 	var blocks rawJSON
-	if c.has("blocks") {
+	if c.has("blocks") && !c.has("initial_comment") { // Slack shows the one or the other
 		var err error
 		if blocks, err = c.s.messageBlocks(c.raw("blocks")); err != nil {
 			return err
