@@ -142,7 +142,11 @@ type manifest struct {
 // readMark takes a mark's step, and checks the files it names. A mark that is
 // not JSON has nothing to say.
 func (l *look) readMark(m *file, c *candidate, files []file) error {
-	if m.size > mostText || m.size == 0 {
+	isManifest := slices.Contains(manifests, m.base()) || hasSuffix(m, manifestEnds...)
+	switch {
+	case m.size == 0 && isManifest:
+		return &flaw{bridge.FlawEmpty, m.base()}
+	case m.size == 0 || m.size > mostText:
 		return nil
 	}
 	text, err := l.read(m.name, mostText)
@@ -150,7 +154,7 @@ func (l *look) readMark(m *file, c *candidate, files []file) error {
 		return err
 	}
 	var x manifest
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+	if !isManifest && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		if n := stepOf(strings.TrimSpace(string(text))); n >= 0 {
 			c.step = n
 		}
