@@ -3,6 +3,7 @@ package card
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slack-go/slack"
 
@@ -239,7 +240,7 @@ func (c *check) choice(at string, e *slack.SelectBlockElement) {
 	}
 	options := e.Options
 	if e.InitialOption != nil {
-		options = append(options[:len(options):len(options)], e.InitialOption)
+		options = append(slices.Clip(options), e.InitialOption)
 	}
 	for _, o := range options {
 		c.text(at+" option", o.Text, maxOption, true)

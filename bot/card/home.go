@@ -23,7 +23,7 @@ func (p Pen) Home(t *Tab, now time.Time) talk.Message {
 	w := p.words()
 	m := talk.Message{Text: w.HomeTitle, Blocks: []slack.Block{header(w.HomeTitle)}}
 	m.Blocks = append(m.Blocks, p.actions("home", now.Unix(), p.button(Ask, "home", 0, w.HomeRent, slack.StylePrimary))...)
-	m.Blocks = append(m.Blocks, p.homeQuestions(t, now)...)
+	m.Blocks = append(m.Blocks, p.homeQuestions(t)...)
 	m.Blocks = append(m.Blocks, slack.NewDividerBlock(), header(w.HomeRentals))
 	if len(t.Rentals) == 0 {
 		m.Blocks = append(m.Blocks, section(w.HomeNone))
@@ -44,7 +44,7 @@ func (p Pen) Home(t *Tab, now time.Time) talk.Message {
 	return FitView(m)
 }
 
-func (p Pen) homeQuestions(t *Tab, now time.Time) []slack.Block {
+func (p Pen) homeQuestions(t *Tab) []slack.Block {
 	w := p.words()
 	var out []slack.Block
 	for i := range t.Questions {

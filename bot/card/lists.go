@@ -149,13 +149,13 @@ func (p Pen) Rental(a *desk.RentalAnswer, now time.Time) talk.Message {
 	var lines []string
 	for i := max(0, len(a.News)-mostLines); i < len(a.News); i++ {
 		n := &a.News[i]
-		line := p.when(n.At) + " " + escape(string(n.Kind))
+		facts := []string{p.when(n.At) + " " + escape(string(n.Kind))}
 		for _, s := range []string{n.Node, string(n.Job), n.Who} {
 			if s != "" {
-				line += " · " + escape(s)
+				facts = append(facts, escape(s))
 			}
 		}
-		lines = append(lines, line)
+		lines = append(lines, strings.Join(facts, " · "))
 	}
 	if len(lines) > 0 {
 		m.Blocks = append(m.Blocks, section("*"+p.words().HistoryTitle+"*\n"+strings.Join(lines, "\n")))

@@ -18,7 +18,7 @@ import (
 type Pen struct {
 	Lang desk.Lang
 	Key  []byte         // seals buttons; without it there are none
-	Zone *time.Location // where Slack's own time cannot stand; nil: UTC
+	Zone *time.Location // of the reader, for clients that draw no time of their own; nil: UTC
 	// Name is how an account is written, as a mention where it has a Slack id;
 	// nil, or an empty answer: the account itself.
 	Name func(account string) string
@@ -55,20 +55,17 @@ func (p Pen) everyone(accounts []string) string {
 	return strings.Join(out, ", ")
 }
 
-// when writes an instant in mrkdwn: in the reader's own zone, with UTC for
-// clients that cannot.
+// when writes an instant in mrkdwn, which Slack shows in the zone of each
+// reader.
 func (p Pen) when(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}^%s>", t.Unix(), desk.Clock(t))
+	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}^%s>", t.Unix(), p.clock(t))
 }
 
-// clock writes an instant where mrkdwn cannot stand.
+// clock writes an instant for clients that draw no time of their own.
 func (p Pen) clock(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
 	if p.Zone == nil {
 		return desk.Clock(t)
 	}

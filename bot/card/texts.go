@@ -189,7 +189,7 @@ type words struct {
 	States map[bridge.State]string
 }
 
-var english = words{
+var english = words{ //nolint:gosec // Texts, no credentials.
 	Nobody:     "nobody is set in the policy",
 	Machines:   "{n} × ({each})",
 	OnMachines: "{what} on {n} machines",

@@ -3,7 +3,7 @@ package card
 import "spillway.sh/spillway/bridge"
 
 // chinese is the twin of english.
-var chinese = words{
+var chinese = words{ //nolint:gosec // Texts, no credentials.
 	Nobody:     "策略中没有指定",
 	Machines:   "{n} 台（{each}）",
 	OnMachines: "{what}，共 {n} 台",

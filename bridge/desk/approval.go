@@ -145,10 +145,10 @@ func (d *Desk) ended(r *bridge.Rental, news []bridge.News) *Result {
 		bridge.NewsApproved: ResultAlready, bridge.NewsDenied: ResultRefused,
 		bridge.NewsLapsed: ResultLapsed, bridge.NewsWithdrawn: ResultWithdrawn,
 	}
-	for i := len(news) - 1; i >= 0; i-- {
-		if kind, ok := kinds[news[i].Kind]; ok && news[i].Rental == r.ID {
+	for _, n := range slices.Backward(news) {
+		if kind, ok := kinds[n.Kind]; ok && n.Rental == r.ID {
 			out := d.result(kind, r)
-			out.Who, out.At, out.Text = news[i].Who, news[i].At, news[i].Text
+			out.Who, out.At, out.Text = n.Who, n.At, n.Text
 			return out
 		}
 	}

@@ -201,6 +201,21 @@ func exceeds(r *bridge.Rental, b *bridge.Balance) bool {
 
 // answerable refuses what the transaction would refuse anyway, with words.
 func (d *Desk) answerable(ctx context.Context, p Person, r *bridge.Rental, q *DecideRequest, bs []bridge.Balance) error {
+	if err := d.meantBy(r, q); err != nil || !q.Yes {
+		return err
+	}
+	if err := d.flows(ctx); err != nil {
+		return d.stopped(r, err)
+	}
+	if err := d.dearer(ctx, p, r); err != nil {
+		return err
+	}
+	return d.overHard(r, bs)
+}
+
+// meantBy refuses an answer to a question that has lapsed or is another one
+// by now.
+func (d *Desk) meantBy(r *bridge.Rental, q *DecideRequest) error {
 	try := "spillway rentals " + string(r.ID)
 	if !r.AskUntil.IsZero() && !d.Now().Before(r.AskUntil) {
 		res := d.result(ResultLapsed, r)
@@ -210,27 +225,26 @@ func (d *Desk) answerable(ctx context.Context, p Person, r *bridge.Rental, q *De
 	if q.Version == 0 && q.Revision == 0 {
 		return wrong(BadRequest, try, "which question? Its version is missing")
 	}
-	if q.Version != 0 && q.Version != r.Version || q.Revision != 0 && q.Revision != r.Revision || r.Digest != "" && r.Digest != bridge.DigestOf(r) {
+	drifted := r.Digest != "" && r.Digest != bridge.DigestOf(r)
+	if drifted || q.Version != 0 && q.Version != r.Version || q.Revision != 0 && q.Revision != r.Revision {
 		return d.result(ResultSuperseded, r).no(Conflict, try)
 	}
-	if !q.Yes {
-		return nil
-	}
-	if err := d.flows(ctx); err != nil {
-		return d.stopped(r, err)
-	}
-	if err := d.dearer(ctx, p, r); err != nil {
-		return err
-	}
+	return nil
+}
+
+// overHard refuses a yes above a hard budget.
+func (d *Desk) overHard(r *bridge.Rental, bs []bridge.Balance) error {
 	for i := range bs {
-		if b := &bs[i]; b.Hard && exceeds(r, b) {
-			res := d.result(ResultHard, r)
-			res.Account = b.Account
-			if left, err := b.Left(); err == nil {
-				res.Limit = left
-			}
-			return res.no(OverBudget, "spillway spend "+string(b.Account))
+		b := &bs[i]
+		if !b.Hard || !exceeds(r, b) {
+			continue
 		}
+		res := d.result(ResultHard, r)
+		res.Account = b.Account
+		if left, err := b.Left(); err == nil {
+			res.Limit = left
+		}
+		return res.no(OverBudget, "spillway spend "+string(b.Account))
 	}
 	return nil
 }
@@ -310,7 +324,7 @@ func (d *Desk) rebuffed(ctx context.Context, p Person, r *bridge.Rental, refusal
 	}
 	news, err := d.Reader.News(ctx, NewsFilter{Rental: r.ID, Limit: recentNews})
 	if err != nil {
-		return refusal //nolint:nilerr // the refusal stands, with or without its record
+		return refusal // it stands, with or without its record
 	}
 	said := func(n bridge.News) bool {
 		return n.Kind == bridge.NewsRebuffed && n.Who == p.Name && n.Digest == r.Digest && n.Text == string(res.Kind)

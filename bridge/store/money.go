@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -85,18 +86,24 @@ func (w *writing) approvable(d *bridge.Decision, was, next *bridge.Rental) error
 	if len(was.Yeses)+1 < d.Needs {
 		to = bridge.StateWaiting // one yes of several
 	}
+	another := d.Digest != "" && d.Digest != was.Digest
 	switch {
-	case d.Rental != next.ID || d.Version != was.Version:
-		return fmt.Errorf("the answer is to version %d of %s: %w", d.Version, d.Rental, bridge.ErrVersion)
-	case d.Digest != "" && d.Digest != was.Digest:
-		return fmt.Errorf("the answer is to another question about %s: %w", d.Rental, bridge.ErrVersion)
+	case another || d.Rental != next.ID || d.Version != was.Version:
+		return fmt.Errorf("the answer is to version %d of %s, digest %.8s: %w", d.Version, d.Rental, d.Digest, bridge.ErrVersion)
 	case !d.Yes || was.State != bridge.StateWaiting || next.State != to:
 		return fmt.Errorf("from %s to %s, yes: %t, of %d needed: %w", was.State, next.State, d.Yes, d.Needs, ErrState)
 	case !was.AskUntil.IsZero() && !w.now.Before(was.AskUntil):
 		return fmt.Errorf("open until %s: %w", was.AskUntil.UTC(), bridge.ErrLapsed)
 	case d.Who == "" || d.Who == was.Requester || was.Agreed(d.Who):
 		return fmt.Errorf("%q: %w", d.Who, ErrOwn)
-	case was.Cost != next.Cost || bridge.DigestOf(was) != bridge.DigestOf(next) || was.Digest != "" && was.Digest != bridge.DigestOf(next):
+	}
+	return sameQuestion(was, next)
+}
+
+// sameQuestion refuses a rental that is not what was asked about; a question
+// of before there were digests is compared by itself.
+func sameQuestion(was, next *bridge.Rental) error {
+	if asked := cmp.Or(was.Digest, bridge.DigestOf(was)); was.Cost != next.Cost || asked != bridge.DigestOf(next) {
 		return fmt.Errorf("who, what, where, hold, ceiling, time or account of the question changed: %w", ErrMoney)
 	}
 	return nil

@@ -116,7 +116,7 @@ func (c *counter) check(t *testing.T) map[bridge.RentalID][]bridge.News {
 	}
 	out := map[bridge.RentalID][]bridge.News{}
 	for _, n := range news {
-		switch n.Kind { //nolint:exhaustive // only answers
+		switch n.Kind {
 		case bridge.NewsApproved, bridge.NewsDenied:
 			out[n.Rental] = append(out[n.Rental], n)
 		}
