@@ -84,7 +84,7 @@ func TestPostsAreRefusedWithSlacksNames(t *testing.T) {
 		"a person of another team":         {"channel_not_found", "chat.postMessage", url.Values{"channel": {"U0SAM0001"}, "text": {"x"}}},
 		"another bot":                      {"cannot_dm_bot", "chat.postMessage", url.Values{"channel": {"U0CIB0001"}, "text": {"x"}}},
 		"a deactivated person":             {"account_inactive", "chat.postMessage", url.Values{"channel": {"U0OLD0001"}, "text": {"x"}}},
-		"an ephemeral to a stranger there": {"user_not_in_channel", "chat.postEphemeral", url.Values{"channel": {burst}, "user": {"U0GUS0001"}, "text": {"x"}}},
+		"an ephemeral to a stranger there": {"user_not_in_channel", "chat.postEphemeral", url.Values{"channel": {burst}, "user": {"U0SAM0001"}, "text": {"x"}}},
 		"an update of nothing":             {"message_not_found", "chat.update", url.Values{"channel": {burst}, "ts": {"1.000000"}, "text": {"x"}}},
 		"an update in a person":            {"channel_not_found", "chat.update", url.Values{"channel": {ana}, "ts": {"1.000000"}, "text": {"x"}}},
 		"a link to nothing":                {"message_not_found", "chat.getPermalink", url.Values{"channel": {burst}, "message_ts": {"1.000000"}}},
