@@ -156,10 +156,15 @@ func cards(p card.Pen) map[string]talk.Message {
 	idle.Running, idle.Jobs, idle.IdleSecs = nil, nil, 14*60
 	out["idle"], out["grant-idle"] = p.Idle(&idle), p.Grant(&idle, noon.Add(time.Hour))
 	for _, n := range []bridge.News{
-		{Kind: bridge.NewsNotice, Rental: r.ID, Node: "sw-0013-0"}, {Kind: bridge.NewsReclaimed, Rental: r.ID, Node: "sw-0013-0"},
-		{Kind: bridge.NewsRequeued, Rental: r.ID, Node: "sw-0013-0", Job: "48211"}, {Kind: bridge.NewsFrozen, Who: "root", Text: "the price list looks wrong"},
-		{Kind: bridge.NewsThawed, Who: "root"}, {Kind: bridge.NewsProtected, Text: "six launches failed in ten minutes"}, {Kind: bridge.NewsOrphan, Machine: "i-99"},
-		{Kind: bridge.NewsExtended, Rental: r.ID, Who: "ana", Cost: usd(63.84)}, {Kind: bridge.NewsWarning, Rental: r.ID, Cost: usd(3.10)},
+		{Kind: bridge.NewsNotice, Rental: r.ID, Node: "sw-0013-0"},
+		{Kind: bridge.NewsReclaimed, Rental: r.ID, Node: "sw-0013-0"},
+		{Kind: bridge.NewsRequeued, Rental: r.ID, Node: "sw-0013-0", Job: "48211"},
+		{Kind: bridge.NewsFrozen, Who: "root", Text: "the price list looks wrong"},
+		{Kind: bridge.NewsThawed, Who: "root"},
+		{Kind: bridge.NewsProtected, Text: "six launches failed in ten minutes"},
+		{Kind: bridge.NewsOrphan, Machine: "i-99"},
+		{Kind: bridge.NewsExtended, Rental: r.ID, Who: "ana", Cost: usd(63.84)},
+		{Kind: bridge.NewsWarning, Rental: r.ID, Cost: usd(3.10)},
 	} {
 		if m, ok := p.Alert(&n, &r); ok {
 			out["alert-"+string(n.Kind)] = m

@@ -90,8 +90,13 @@ func TestEveryOrderOfAnswersGivesOneOutcome(t *testing.T) {
 		}
 		r := question(t, d)
 		actors := []*actor{
-			{name: "mei says yes", do: clicker("mei", true)}, {name: "tom says yes", do: clicker("tom", true)}, {name: "mei clicks again", do: clicker("mei", true)},
-			{name: "tom says no", do: clicker("tom", false)}, {name: "ana cancels", do: cancelled}, {name: "the time is over", do: expired}, {name: "ana says yes", do: clicker("ana", true)},
+			{name: "mei says yes", do: clicker("mei", true)},
+			{name: "tom says yes", do: clicker("tom", true)},
+			{name: "mei clicks again", do: clicker("mei", true)},
+			{name: "tom says no", do: clicker("tom", false)},
+			{name: "ana cancels", do: cancelled},
+			{name: "the time is over", do: expired},
+			{name: "ana says yes", do: clicker("ana", true)},
 		}
 		actors = slices.DeleteFunc(actors, func(a *actor) bool { return rapid.IntRange(0, 3).Draw(rt, a.name+" takes part") == 0 })
 		outcomes := interleave(rt, d, w, &r, actors)
