@@ -105,6 +105,8 @@ type News struct {
 	// Took is the figure of a step: notice to drained, steps dead to eligible,
 	// admission to running. Zero where there is none.
 	Took time.Duration `json:"took,omitempty"`
-	// Digest is what a decision was bound to.
+	// Digest is what a decision was bound to, and Via the door through which it
+	// came; empty: the socket.
 	Digest string `json:"digest,omitempty"`
+	Via    string `json:"via,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/config/strict"
@@ -28,11 +29,32 @@ func (f *File) Approval() bridge.Approval {
 func (r *reader) readApproval(n strict.Node) {
 	a := &r.file.approval
 	code := r.code()
+	defer r.checkTwo(n)
 	n.Object(
 		strict.May("two_above", "two_above: 1000 "+code, r.positive(&a.TwoAbove, "every question would need two persons; say 0.01 "+code+" if that is meant")),
 		strict.May("authority", "authority: [{who: ana, up_to: 500 "+code+"}]", r.authorities),
 		strict.May("escalation", `escalation: [boss, "@heads"]`, strict.Texts(&a.Escalation, person)),
 	)
+}
+
+// checkTwo refuses a second limit above which nobody could ever approve: two
+// persons are needed, and a project has one.
+func (r *reader) checkTwo(n strict.Node) {
+	two, given := n.Get("two_above")
+	if !given || r.file.approval.TwoAbove.IsZero() {
+		return
+	}
+	for _, m := range r.file.accounts {
+		project := bridge.Account(r.file.organisation + "/" + m.to)
+		who := append(r.file.Approvers(project), r.file.approval.Escalation...)
+		slices.Sort(who)
+		who = slices.Compact(who)
+		group := slices.ContainsFunc(who, func(w string) bool { return strings.HasPrefix(w, "@") })
+		if len(who) == 1 && !group {
+			two.Refuse(fmt.Sprintf("two persons are needed, and only %s may approve for %s: name another", who[0], project))
+			return
+		}
+	}
 }
 
 func (r *reader) authorities(n strict.Node) {

@@ -102,7 +102,7 @@ func (p Pen) standing(q *desk.Question, now time.Time) []slack.Block {
 func (p Pen) end(e *desk.Result) []slack.Block {
 	w := p.words()
 	text := map[desk.ResultKind]string{
-		desk.ResultAlready: w.WasApproved, desk.ResultApproved: w.WasApproved,
+		desk.ResultAlready: w.WasApproved, desk.ResultApproved: w.WasApproved, desk.ResultExtended: w.WasApproved,
 		desk.ResultRefused: w.WasDenied, desk.ResultDenied: w.WasDenied,
 		desk.ResultLapsed: w.WasLapsed, desk.ResultWithdrawn: w.WasWithdrawn, desk.ResultSuperseded: w.WasSuperseded,
 	}[e.Kind]

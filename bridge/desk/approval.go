@@ -16,7 +16,8 @@ type ResultKind string
 // the same answer of the same person again. All others changed nothing.
 const (
 	ResultApproved ResultKind = "approved"
-	ResultAgreed   ResultKind = "agreed" // one yes of several
+	ResultExtended ResultKind = "extended" // a question of more time
+	ResultAgreed   ResultKind = "agreed"   // one yes of several
 	ResultDenied   ResultKind = "denied"
 	ResultRepeated ResultKind = "repeated"
 
@@ -56,7 +57,7 @@ type Result struct {
 
 // Changed reports whether the answer itself did something.
 func (r *Result) Changed() bool {
-	return r.Kind == ResultApproved || r.Kind == ResultAgreed || r.Kind == ResultDenied
+	return r.Kind == ResultApproved || r.Kind == ResultExtended || r.Kind == ResultAgreed || r.Kind == ResultDenied
 }
 
 // no is a result as a refusal.
@@ -136,7 +137,11 @@ func (d *Desk) asked(r *bridge.Rental) []string {
 
 // result is a result about a rental as it is now.
 func (d *Desk) result(kind ResultKind, r *bridge.Rental) *Result {
-	return &Result{Kind: kind, Rental: r.ID, Given: len(r.Yeses), Hold: r.Hold, Account: r.Account.Project(), At: d.Now()}
+	out := &Result{Kind: kind, Rental: r.ID, Given: len(r.Yeses), Hold: r.Hold, Account: r.Account.Project(), At: d.Now()}
+	if kind == ResultExtended {
+		out.Detail = string(r.Extends)
+	}
+	return out
 }
 
 // ended is how a question ended, as the news of it tell; nil while it is open.

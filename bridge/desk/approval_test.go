@@ -14,6 +14,7 @@ import (
 // click answers the question as its card was drawn.
 func (d *Desk) click(t *testing.T, who Person, r *Rental, yes bool) (DecideAnswer, error) {
 	t.Helper()
+	who.Via = "slack T1/U_" + who.Name
 	return d.Decide(t.Context(), who, DecideRequest{Rental: string(r.ID), Revision: r.Revision, Yes: yes, Text: "use the queue"})
 }
 
@@ -60,7 +61,7 @@ func TestTwoPersonsAboveTheSecondLimit(t *testing.T) {
 		t.Errorf("news differ (-want +got):\n%s", diff)
 	}
 	for _, n := range w.news[1:] {
-		if n.Who == "" || n.Digest == "" || n.Digest != r.Digest {
+		if n.Who == "" || n.Digest == "" || n.Digest != r.Digest || n.Via != "slack T1/U_"+n.Who {
 			t.Errorf("%s is by %q on %q", n.Kind, n.Who, n.Digest)
 		}
 	}
@@ -401,7 +402,7 @@ func TestRefusedAnswersAreOnRecord(t *testing.T) {
 func TestResultsHaveWords(t *testing.T) {
 	full := Result{Rental: "r-0013", Who: "mei", At: noon, Approvers: []string{"mei"}, Given: 1, Needs: 2, Hold: usd(10), Was: usd(9), Limit: usd(1), Account: "site/ai/nlp", Detail: "why"}
 	kinds := []ResultKind{
-		ResultApproved, ResultAgreed, ResultDenied, ResultRepeated, ResultAlready, ResultRefused, ResultLapsed, ResultWithdrawn, ResultSuperseded,
+		ResultApproved, ResultExtended, ResultAgreed, ResultDenied, ResultRepeated, ResultAlready, ResultRefused, ResultLapsed, ResultWithdrawn, ResultSuperseded,
 		ResultOwn, ResultNotAllowed, ResultOther, ResultAuthority, ResultDearer, ResultHard, ResultStopped, ResultIdle,
 	}
 	for lang, table := range results {

@@ -10,6 +10,7 @@ import (
 var results = map[Lang]map[ResultKind]string{
 	English: {
 		ResultApproved:   "{rental} is approved: at most {hold} is held, and its machines are being rented.",
+		ResultExtended:   "{rental} is approved: at most {hold} more is held, and {detail} lives longer.",
 		ResultAgreed:     "You said yes to {rental}. It needs {needs} persons, {given} so far.",
 		ResultDenied:     "{rental} is denied. Nothing was held.",
 		ResultRepeated:   "You said so before. Nothing changed.",
@@ -17,7 +18,7 @@ var results = map[Lang]map[ResultKind]string{
 		ResultRefused:    "{rental} was already denied[ by {who}] at {at}; nothing changed",
 		ResultLapsed:     "too late: the question {rental} lapsed at {at}; nothing changed",
 		ResultWithdrawn:  "too late: the question {rental} was withdrawn[ by {who}] at {at}; nothing changed",
-		ResultSuperseded: "{rental} has changed since you saw it[: it was at most {was}, now it is {hold}][ ({detail})]: look again",
+		ResultSuperseded: "{rental} has changed since you saw it[: it was at most {was}, now it is {hold}]: look again",
 		ResultOwn:        "you asked for {rental}, so somebody else has to decide; approvers: {approvers}",
 		ResultNotAllowed: "you are no approver for {account}; approvers: {approvers}",
 		ResultOther:      "{rental} exceeds the budget of {account} too, and you are no approver of that one; approvers: {approvers}",
@@ -29,6 +30,7 @@ var results = map[Lang]map[ResultKind]string{
 	},
 	Chinese: {
 		ResultApproved:   "{rental} 已批准：最多冻结 {hold}，正在租用机器。",
+		ResultExtended:   "{rental} 已批准：最多再冻结 {hold}，{detail} 延长。",
 		ResultAgreed:     "您已同意 {rental}。需要 {needs} 人同意，目前 {given} 人。",
 		ResultDenied:     "{rental} 已拒绝，没有冻结任何款项。",
 		ResultRepeated:   "您已答复过，没有变化。",
@@ -36,7 +38,7 @@ var results = map[Lang]map[ResultKind]string{
 		ResultRefused:    "{rental} 已[由 {who} ]于 {at} 拒绝；没有变化",
 		ResultLapsed:     "已过期：询问 {rental} 于 {at} 失效；没有变化",
 		ResultWithdrawn:  "已撤回：询问 {rental} 已[由 {who} ]于 {at} 撤回；没有变化",
-		ResultSuperseded: "{rental} 已有变化[：原来最多 {was}，现在 {hold}][（{detail}）]，请重新查看",
+		ResultSuperseded: "{rental} 已有变化[：原来最多 {was}，现在 {hold}]，请重新查看",
 		ResultOwn:        "{rental} 是您自己申请的，须由他人决定；审批人：{approvers}",
 		ResultNotAllowed: "您不是 {account} 的审批人；审批人：{approvers}",
 		ResultOther:      "{rental} 同时超出 {account} 的预算，而您不是它的审批人；审批人：{approvers}",

@@ -98,7 +98,7 @@ func (d *Desk) apply(ctx context.Context, r *bridge.Rental, p Person, q *DecideR
 	}
 	a := bridge.Decision{Rental: r.ID, Version: r.Version, Yes: q.Yes, Who: p.Name, Text: q.Text, At: d.Now(), Needs: d.needs(stake), Digest: r.Digest}
 	changed := *r
-	news := bridge.News{At: a.At, Kind: bridge.NewsApproved, Cluster: r.Cluster, Rental: r.ID, Who: a.Who, Why: r.Why, Pool: &r.Pool, Cost: r.Hold, Text: a.Text, Digest: r.Digest}
+	news := bridge.News{At: a.At, Kind: bridge.NewsApproved, Cluster: r.Cluster, Rental: r.ID, Who: a.Who, Why: r.Why, Pool: &r.Pool, Cost: r.Hold, Text: a.Text, Digest: r.Digest, Via: p.Via}
 	if a.Yes && len(r.Yeses)+1 < a.Needs {
 		news.Kind = bridge.NewsAgreed
 		saved, err := d.Writer.Approve(ctx, a, changed, d.Rules.Budgets(), news)
@@ -115,7 +115,7 @@ func (d *Desk) apply(ctx context.Context, r *bridge.Rental, p Person, q *DecideR
 	changed.State, changed.Since = next, a.At
 	if a.Yes && r.Extends != "" {
 		saved, err := d.grantExtension(ctx, a, changed, news)
-		return saved, ResultApproved, err
+		return saved, ResultExtended, err
 	}
 	if a.Yes {
 		changed.ApprovedBy, changed.Expires = a.Who, a.At.Add(r.Life).Truncate(time.Second)
@@ -332,7 +332,7 @@ func (d *Desk) rebuffed(ctx context.Context, p Person, r *bridge.Rental, refusal
 	if slices.ContainsFunc(news, said) {
 		return refusal
 	}
-	record := bridge.News{At: d.Now(), Kind: bridge.NewsRebuffed, Cluster: r.Cluster, Rental: r.ID, Who: p.Name, Cost: r.Hold, Text: string(res.Kind), Digest: r.Digest}
+	record := bridge.News{At: d.Now(), Kind: bridge.NewsRebuffed, Cluster: r.Cluster, Rental: r.ID, Who: p.Name, Cost: r.Hold, Text: string(res.Kind), Digest: r.Digest, Via: p.Via}
 	_ = d.Loop.Remember(ctx, func(*bridge.Marks) {}, record) // the refusal stands, with or without its record
 	return refusal
 }

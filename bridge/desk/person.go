@@ -26,6 +26,9 @@ type Person struct {
 	UID    int      `json:"uid"`
 	Groups []string `json:"groups,omitempty"`
 	Roles  []Role   `json:"roles"`
+	// Via is the door they come through, for the record of decisions: "slack
+	// T1/U1" for one of several Slack users of an account; empty: the socket.
+	Via string `json:"-"`
 }
 
 // Is reports whether the person has a role.

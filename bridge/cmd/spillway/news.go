@@ -24,7 +24,7 @@ func (newsCmd) Help() string {
   spillway news --follow
   spillway news -f -o json | jq -r .kind     one JSON object a line
 
-JSON keys of each: id, at, kind, cluster, rental, machine, node, job, who, why, pool, cost, text, took, digest.`
+JSON keys of each: id, at, kind, cluster, rental, machine, node, job, who, why, pool, cost, text, took, digest, via.`
 }
 
 // Run prints news; with --follow until interrupted.
