@@ -112,6 +112,7 @@ func (r *registry) of(ctx context.Context, in *talk.Interaction) (talk.Asker, er
 	if err != nil {
 		return talk.Asker{}, &Refusal{Reason: reasonNoUnix, Err: err}
 	}
+	p.Via = "slack " + in.Team + "/" + in.User
 	return talk.Asker{Person: p, Slack: in.User, Name: nameOf(u), Lang: langOf(u.Locale), Zone: zoneOf(u.TZ)}, nil
 }
 
