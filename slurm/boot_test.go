@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,9 @@ func TestTheAgentOnARealNode(t *testing.T) {
 		if got := s.wait(t, job, "RUNNING"); got.Fields["Restarts"] != "0" {
 			t.Errorf("the job was restarted %s times", got.Fields["Restarts"])
 		}
+		s.must(t, sandbox.Account{}, "scancel", string(job))
+		within(t, 30*time.Second, m, "the job's end to be reported", func() bool { return !s.gate.heard(node).Busy })
+		must(t, c.Dismiss(t.Context(), r, nodesOf(r)))
 		s.gate.mu.Lock()
 		s.gate.leases["lease-"+node] = "" // The rental has ended.
 		s.gate.mu.Unlock()
@@ -134,6 +138,26 @@ func (s *site) one(t *testing.T, boot func(*bridge.Boot), change ...func(*sandbo
 	return r, s.boot(t, r.Machines[0].ID, s.userData(t, r, boot), change...)
 }
 
+// spoilt is a machine that is told something wrong when it enrols.
+func (s *site) spoilt(t *testing.T, field, value string) (string, *sandbox.Machine) {
+	t.Helper()
+	r := rental(1)
+	s.grant(t, r, &r.Machines[0])
+	s.gate.mu.Lock()
+	s.gate.answers[r.Machines[0].ID][field] = value
+	s.gate.mu.Unlock()
+	return nodesOf(r)[0], s.boot(t, r.Machines[0].ID, s.userData(t, r))
+}
+
+// failedStage is what a report says of a stage that failed.
+func failedStage(r bridge.Report, name string) (string, bool) {
+	i := slices.IndexFunc(r.Stages, func(s bridge.Stage) bool { return s.Name == name && !s.OK })
+	if i < 0 {
+		return "", false
+	}
+	return r.Stages[i].Text, true
+}
+
 func asItIs(*bridge.Boot) {}
 
 func TestBootFaults(t *testing.T) {
@@ -148,6 +172,23 @@ func TestBootFaults(t *testing.T) {
 		}
 		if pid := pidOf(t, m, "^slurmd "); pid != "" {
 			t.Error("slurmd was started on a machine that is not fit")
+		}
+	})
+	t.Run("S_F38 another cluster's key", func(t *testing.T) {
+		node, m := s.spoilt(t, "munge_key", "bm90IHRoZSBjbHVzdGVyJ3Mga2V5LCBub3QgYXQgYWxsLCBub3QgZXZlbiBuZWFyIGl0Cg==")
+		within(t, time.Minute, m, "slurmd's own words", func() bool {
+			text, failed := failedStage(s.gate.heard(node), "slurmd")
+			return failed && strings.Contains(text, "slurmd ended with exit status 1: ")
+		})
+	})
+	t.Run("S_F41 no way to the controller yet", func(t *testing.T) {
+		node, m := s.spoilt(t, "controllers", s.Network().Gateway.String()+":9")
+		within(t, time.Minute, m, "the reason", func() bool {
+			text, failed := failedStage(s.gate.heard(node), "prepare")
+			return failed && strings.Contains(text, "reach the cluster: dial tcp "+s.Network().Gateway.String()+":9")
+		})
+		if pid := pidOf(t, m, "^slurmd "); pid != "" || s.gate.heard(node).Health != bridge.HealthChecking {
+			t.Errorf("%s with slurmd %q; want neither until the controller answers", s.gate.heard(node).Health, pid)
 		}
 	})
 	t.Run("a machine of another kind", func(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"spillway.sh/spillway/bridge"
 )
 
 // Member makes the machine it runs on a node of a Slurm cluster, from what
@@ -31,7 +35,12 @@ const (
 	// slurmdRecord holds the process id and start of a slurmd that was started
 	// without systemd.
 	slurmdRecord = "/run/spillway-slurmd"
+	slurmdOutput = "/var/log/spillway-slurmd.log"
 	slurmdUnit   = "spillway-slurmd"
+	// stageSlurmd is the stage of the daemon.
+	stageSlurmd = "slurmd"
+	// settling is how long a slurmd runs that has its configuration and its key.
+	settling = 3 * time.Second
 	// restartAfter is the pause before a slurmd that ended is started again: its
 	// controller may be away for a moment.
 	restartAfter = 5 * time.Second
@@ -49,6 +58,9 @@ func (m *Member) log() *slog.Logger {
 func (m *Member) Prepare(ctx context.Context, node string, fields map[string]string) error {
 	if err := nameHost(ctx, node, fields["hosts"]); err != nil {
 		return fmt.Errorf("name the host %s: %w", node, err)
+	}
+	if err := reach(ctx, fields["controllers"]); err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
 	}
 	if err := startMunge(ctx, fields["munge_key"]); err != nil {
 		return fmt.Errorf("start munge: %w", err)
@@ -158,20 +170,39 @@ func slurmdArgs(node string, fields map[string]string) []string {
 	return args
 }
 
+// reach looks whether one of the controllers, HOST:PORT each, takes a connection.
+// Where the way to the cluster is missing, it says so better than slurmd.
+func reach(ctx context.Context, controllers string) error {
+	if controllers == "" {
+		return nil
+	}
+	var errs []error
+	d := net.Dialer{Timeout: 3 * time.Second}
+	for at := range strings.SplitSeq(controllers, ",") {
+		c, err := d.DialContext(ctx, "tcp", at)
+		if err == nil {
+			return c.Close()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
 // Run starts slurmd and starts it again when it ends, until ctx ends. It leaves
-// it running: jobs outlive the agent.
-func (m *Member) Run(ctx context.Context, node string, fields map[string]string) error {
+// it running: jobs outlive the agent. Why slurmd ended is told in its own words.
+func (m *Member) Run(ctx context.Context, node string, fields map[string]string, tell func(bridge.Stage)) error {
 	for _, dir := range []string{"/var/lib/slurm/slurmd", "/var/spool/slurmd", "/var/log/slurm", "/run/slurm"} {
 		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755)); err != nil {
 			return fmt.Errorf("make slurmd's folders: %w", err)
 		}
 	}
 	if underSystemd() {
-		return m.runUnit(ctx, slurmdArgs(node, fields))
+		return m.runUnit(ctx, slurmdArgs(node, fields), tell)
 	}
 	for ctx.Err() == nil {
-		if err := m.once(ctx, slurmdArgs(node, fields)); err != nil {
+		if err := m.once(ctx, slurmdArgs(node, fields), tell); err != nil {
 			m.log().Warn("slurmd", "err", err)
+			tell(bridge.Stage{Name: stageSlurmd, Text: err.Error()})
 		}
 		wait(ctx, restartAfter)
 	}
@@ -180,8 +211,9 @@ func (m *Member) Run(ctx context.Context, node string, fields map[string]string)
 
 // runUnit gives slurmd to systemd. The agent's unit is stopped before slurmd's
 // when the machine goes down: the cluster hears of it first.
-func (m *Member) runUnit(ctx context.Context, args []string) error {
-	if run(ctx, "systemctl", "is-active", "--quiet", slurmdUnit) != nil {
+func (m *Member) runUnit(ctx context.Context, args []string, tell func(bridge.Stage)) error {
+	active := func() bool { return run(ctx, "systemctl", "is-active", "--quiet", slurmdUnit) == nil }
+	if !active() {
 		_ = run(ctx, "systemctl", "disable", "--now", "slurmd") // The image's own may not be there.
 		unit := []string{
 			"systemd-run", "--unit=" + slurmdUnit, "-p", "Before=spillway-node.service", "-p", "Delegate=yes", "-p", "KillMode=process",
@@ -192,23 +224,40 @@ func (m *Member) runUnit(ctx context.Context, args []string) error {
 		}
 	}
 	m.log().Info("slurmd runs", "unit", slurmdUnit)
-	<-ctx.Done()
+	for was := false; ctx.Err() == nil; wait(ctx, restartAfter) {
+		if is := active(); is != was && ctx.Err() == nil {
+			was = is
+			tell(bridge.Stage{Name: stageSlurmd, OK: is, Text: map[bool]string{false: "unit " + slurmdUnit + " does not run; see its journal"}[is]})
+		}
+	}
 	return nil
 }
 
 // once runs slurmd until it ends, or watches the one that an earlier run of the
 // agent started.
-func (m *Member) once(ctx context.Context, args []string) error {
+func (m *Member) once(ctx context.Context, args []string, tell func(bridge.Stage)) error {
 	if pid := recorded(); pid > 0 {
 		m.log().Info("slurmd runs already", "pid", pid)
+		tell(bridge.Stage{Name: stageSlurmd, OK: true})
 		for ctx.Err() == nil && recorded() > 0 {
 			wait(ctx, time.Second)
 		}
 		return nil
 	}
+	// A file, not a pipe: slurmd lives on when the agent ends, and its steps hold
+	// what they inherit.
+	out, err := os.OpenFile(slurmdOutput, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("start slurmd: %w", err)
+	}
+	defer out.Close()
+	began, err := out.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("start slurmd: %w", err)
+	}
 	cmd := exec.Command("slurmd", args...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir = os.Stdout, os.Stderr, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // It lives on when the agent ends.
+	cmd.Stdout, cmd.Stderr, cmd.Dir = out, out, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	syscall.Umask(0o022)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start slurmd: %w", err)
@@ -220,20 +269,35 @@ func (m *Member) once(ctx context.Context, args []string) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("slurmd ended: %w", cmpErr(err))
-	case <-ctx.Done():
-		return nil
+	settled := time.NewTimer(settling)
+	defer settled.Stop()
+	for {
+		select {
+		case <-done:
+			return fmt.Errorf("slurmd ended with %s: %s", cmd.ProcessState, lastError(out, began))
+		case <-settled.C:
+			tell(bridge.Stage{Name: stageSlurmd, OK: true})
+		case <-ctx.Done():
+			return nil
+		}
 	}
 }
 
-// cmpErr names an end without an error, too.
-func cmpErr(err error) error {
-	if err == nil {
-		return errors.New("exit status 0")
+// lastError is what a slurmd wrote last of what was wrong, else its last line.
+func lastError(out *os.File, began int64) string {
+	text, err := io.ReadAll(io.NewSectionReader(out, began, 1<<20))
+	if err != nil {
+		return err.Error()
 	}
-	return err
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range slices.Backward(lines) {
+		for _, word := range []string{"fatal: ", "error: "} {
+			if _, said, ok := strings.Cut(line, word); ok {
+				return strings.TrimSpace(said)
+			}
+		}
+	}
+	return lines[len(lines)-1]
 }
 
 // recorded is the process id of the slurmd that was started and still runs, or 0.

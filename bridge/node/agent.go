@@ -20,8 +20,9 @@ type Member interface {
 	// Asked again without the secrets, it keeps those it wrote.
 	Prepare(ctx context.Context, node string, fields map[string]string) error
 	// Run starts the daemon and keeps it running until ctx ends; one that runs
-	// already is taken over. It leaves the daemon running.
-	Run(ctx context.Context, node string, fields map[string]string) error
+	// already is taken over. It tells when it runs and why it does not, and leaves
+	// it running.
+	Run(ctx context.Context, node string, fields map[string]string, tell func(bridge.Stage)) error
 	// Busy reports whether a job has processes here; when it cannot tell, it has.
 	Busy() bool
 }
@@ -115,7 +116,7 @@ func (a *Agent) serve(ctx context.Context, all *errgroup.Group) error {
 	}
 	a.o.Log.Info("fit", "node", a.grant.Node)
 	a.status.set(func(s *status) { s.health = bridge.HealthFit })
-	return a.o.Member.Run(ctx, a.grant.Node, a.grant.Fields)
+	return a.o.Member.Run(ctx, a.grant.Node, a.grant.Fields, a.stage)
 }
 
 // prepare tries until the machine is ready to become a member.

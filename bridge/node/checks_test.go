@@ -305,5 +305,7 @@ func TestStages(t *testing.T) {
 type nobody struct{}
 
 func (nobody) Prepare(context.Context, string, map[string]string) error { return nil }
-func (nobody) Run(context.Context, string, map[string]string) error     { return nil }
-func (nobody) Busy() bool                                               { return false }
+func (nobody) Run(context.Context, string, map[string]string, func(bridge.Stage)) error {
+	return nil
+}
+func (nobody) Busy() bool { return false }

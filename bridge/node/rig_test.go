@@ -211,7 +211,7 @@ func (r *rig) Prepare(context.Context, string, map[string]string) error {
 }
 
 // Run implements node.Member.
-func (r *rig) Run(ctx context.Context, _ string, _ map[string]string) error {
+func (r *rig) Run(ctx context.Context, _ string, _ map[string]string, _ func(bridge.Stage)) error {
 	r.mu.Lock()
 	r.runs = append(r.runs, r.up())
 	r.mu.Unlock()
