@@ -52,8 +52,11 @@ function literal(text: string): Fields {
   };
 }
 
+// Slack reads markup in verbatim mrkdwn too, it only adds none of its own; the
+// library would show it raw.
 export function Text({ text }: { text: Fields }) {
-  return <Drawn blocks={[text.type === "mrkdwn" ? { type: "section", text } : (literal(text.text) as Block)]} />;
+  const { verbatim, ...read } = text;
+  return <Drawn blocks={[text.type === "mrkdwn" ? { type: "section", text: read } : (literal(text.text) as Block)]} />;
 }
 
 // plainCells makes the raw cells of a table literal.
