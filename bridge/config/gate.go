@@ -59,10 +59,7 @@ var amountUnits = map[string]int64{
 // amount reads a number of bytes with its unit.
 func amount(dst *int64) func(strict.Node) {
 	return func(n strict.Node) {
-		text := ""
-		if !n.Sound(strict.Text(&text)) {
-			return
-		}
+		text, _ := n.Scalar()
 		m := amountForm.FindStringSubmatch(text)
 		if m == nil {
 			n.Fault("want a number and a unit without a space between them, for example 20GiB or 500MB")
