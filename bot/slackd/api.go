@@ -109,8 +109,20 @@ type Call struct {
 	Key    string    `json:"key,omitempty"` // channel, user or view it was about
 }
 
-// callsKept is how many calls and deliveries are remembered.
-const callsKept = 2000
+// kept is how many calls, deliveries, notices and ephemeral messages of a
+// person are remembered.
+const kept = 2000
+
+// remember adds to a list that forgets its beginning.
+func remember[T any](list []T, v T) []T {
+	if len(list) >= 2*kept {
+		list = slices.Clone(list[len(list)-kept:])
+	}
+	return append(list, v)
+}
+
+// latest is the part of such a list that is shown.
+func latest[T any](list []T) []T { return list[max(0, len(list)-kept):] }
 
 // api serves /api/METHOD.
 func (s *Server) api(w http.ResponseWriter, r *http.Request) {
@@ -215,10 +227,7 @@ func (s *Server) tooMany(w http.ResponseWriter, wait time.Duration, rec *Call) {
 func (s *Server) note(rec *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, rec)
-	if len(s.calls) > callsKept {
-		s.calls = slices.Clone(s.calls[len(s.calls)-callsKept:])
-	}
+	s.calls = remember(s.calls, rec)
 	s.tell("call", rec, "", "")
 }
 

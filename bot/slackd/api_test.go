@@ -210,6 +210,14 @@ func TestThreadsCountTheirReplies(t *testing.T) {
 	if err != nil || !strings.Contains(link, "thread_ts="+parent) {
 		t.Errorf("%q %v", link, err)
 	}
+	answer, err := r.HTTP.Get(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if got := answer.Request.URL.Query(); got.Get("channel") != burst || got.Get("ts") != reply {
+		t.Errorf("the link leads to %s", answer.Request.URL)
+	}
 	alone := r.post(burst, slack.MsgOptionText("alone", false))
 	ts, err := r.api.PostEphemeral(burst, ana, slack.MsgOptionText("lost", false), slack.MsgOptionTS(alone))
 	if err != nil || r.shown(burst, ts, ana) != nil {

@@ -2,6 +2,7 @@ package slackd
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -274,6 +275,15 @@ func getPermalink(c *call) (object, error) {
 		link += "?" + url.Values{"thread_ts": {m.ThreadTS}, "cid": {ch.ID}}.Encode()
 	}
 	return object{"channel": ch.ID, "permalink": link}, nil
+}
+
+// permalink leads whoever follows one to the page.
+func permalink(w http.ResponseWriter, r *http.Request) {
+	ts := strings.TrimPrefix(r.PathValue("stamp"), "p")
+	if n := len(ts) - 6; n > 0 {
+		ts = ts[:n] + "." + ts[n:]
+	}
+	http.Redirect(w, r, "/?"+url.Values{"channel": {r.PathValue("channel")}, "ts": {ts}}.Encode(), http.StatusFound)
 }
 
 func reactionsAdd(c *call) (object, error) {

@@ -178,7 +178,7 @@ func (s *Server) getNotices(w http.ResponseWriter, r *http.Request) {
 func (s *Server) getCalls(w http.ResponseWriter, r *http.Request) {
 	s.view(w, func() any {
 		name, out := r.URL.Query().Get("method"), []*Call{}
-		for _, c := range s.calls {
+		for _, c := range latest(s.calls) {
 			if name == "" || c.Method == name {
 				out = append(out, c)
 			}
@@ -188,7 +188,7 @@ func (s *Server) getCalls(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) getDeliveries(w http.ResponseWriter, _ *http.Request) {
-	s.view(w, func() any { return object{"deliveries": append([]*Delivery{}, s.deliveries...)} })
+	s.view(w, func() any { return object{"deliveries": append([]*Delivery{}, latest(s.deliveries)...)} })
 }
 
 func (s *Server) postSay(w http.ResponseWriter, r *http.Request) {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,10 +86,7 @@ func (s *Server) dispatch(d *Delivery) rawJSON {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deliveries = append(s.deliveries, d)
-	if len(s.deliveries) > callsKept {
-		s.deliveries = slices.Clone(s.deliveries[len(s.deliveries)-callsKept:])
-	}
+	s.deliveries = remember(s.deliveries, d)
 	s.tell("delivery", d, "", "")
 	return answer
 }

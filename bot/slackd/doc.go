@@ -9,9 +9,17 @@
 //	/link/?ticket=     Socket Mode; the address comes from apps.connections.open
 //	/hooks/...         response_url
 //	/upload/v1/...     upload_url of files.getUploadURLExternal
+//	/archives/C/pTS    permalinks; they lead to the page, as /?channel=C&ts=TS
 //
 // The tokens are in files of mode 0600 below STATE/tokens: bot, app,
-// signing-secret, control.
+// signing-secret, control. The journal beside them keeps what a restart needs:
+// messages, home tabs, uploads and what administrators changed; forms, triggers
+// and ephemeral messages end with the process. One process uses a folder.
+//
+// What differs from Slack, on purpose: limits have no slack beyond a burst of a
+// minute's calls (five connections at once for apps.connections.open), posts of
+// one a second have none at all, a view may be pushed with any fresh trigger, and
+// a Socket Mode message in several frames is put together.
 //
 // # What people and tests see
 //

@@ -210,6 +210,12 @@ func TestARestartKeepsMessagesAndForgetsEphemerals(t *testing.T) {
 	if err := os.WriteFile(name, append(text, `{"message":{"type":"mess`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Run("one at a time", func(t *testing.T) {
+		r := start(t, Options{State: dir})
+		if _, err := New(Options{State: dir}); err == nil || r.shown(burst, kept, ana) == nil {
+			t.Errorf("two use one folder: %v", err)
+		}
+	})
 	for range 2 { // the second start reads what the first wrote anew
 		t.Run("after", func(t *testing.T) {
 			r := start(t, Options{State: dir})

@@ -65,7 +65,7 @@ func (s *Server) notice(user, channel, name, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := &Notice{User: user, Channel: channel, TS: s.clock.stamp(), Error: name, Text: text}
-	s.notices = append(s.notices, n)
+	s.notices = remember(s.notices, n)
 	s.tell("notice", n, user, "")
 }
 

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Options say what a local Slack is made of.
@@ -54,6 +56,7 @@ type Server struct {
 	faults faults
 	tokens Tokens
 	client *http.Client
+	lock   *flock.Flock
 	base   string // address that a bot reaches it at, set by Serve
 
 	running   context.Context // ends with Serve
@@ -119,14 +122,26 @@ func New(opt Options) (*Server, error) {
 	if err := os.MkdirAll(filepath.Join(opt.State, "files"), 0o700); err != nil {
 		return nil, fmt.Errorf("open local Slack: %w", err)
 	}
-	var err error
-	if s.tokens, err = openTokens(filepath.Join(opt.State, "tokens"), opt.Workspace.App); err != nil {
-		return nil, err
+	s.lock = flock.New(filepath.Join(opt.State, "lock"))
+	locked, err := s.lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", opt.State, err)
 	}
-	if err := s.replay(); err != nil {
-		return nil, err
+	if !locked {
+		return nil, fmt.Errorf("open local Slack: another one uses %s", opt.State)
+	}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(err, s.lock.Unlock())
 	}
 	return s, nil
+}
+
+// load reads what an earlier run left.
+func (s *Server) load() (err error) {
+	if s.tokens, err = openTokens(filepath.Join(s.opt.State, "tokens"), s.opt.Workspace.App); err != nil {
+		return err
+	}
+	return s.replay()
 }
 
 // Tokens are the secrets of the one app and of the control interface.
@@ -232,7 +247,7 @@ func (s *Server) close(h *http.Server) error {
 	s.client.CloseIdleConnections()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(err, s.journal.err, s.journal.file.Close())
+	return errors.Join(err, s.journal.err, s.journal.file.Close(), s.lock.Unlock())
 }
 
 func (s *Server) routes() http.Handler {
@@ -242,6 +257,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /hooks/{team}/{id}", s.answerHook)
 	mux.HandleFunc("POST /upload/v1/{ticket}", s.upload)
 	mux.HandleFunc("GET /files-pri/", s.fetchFile)
+	mux.HandleFunc("GET /archives/{channel}/{stamp}", permalink)
 	mux.Handle("/control/", s.control())
 	if s.opt.Page != nil {
 		mux.Handle("/", s.opt.Page)

@@ -232,7 +232,11 @@ func (s *Server) ephemeral(user, channel, ts string) *Message {
 func (s *Server) keep(m *Message) {
 	if m.EphemeralTo != "" {
 		list := s.ephemerals[m.EphemeralTo]
-		put(&list, m, func(m *Message) string { return m.Channel + m.TS })
+		if s.ephemeral(m.EphemeralTo, m.Channel, m.TS) == nil {
+			list = remember(list, m)
+		} else {
+			put(&list, m, func(m *Message) string { return m.Channel + m.TS })
+		}
 		s.ephemerals[m.EphemeralTo] = list
 		s.tell("message", m, m.EphemeralTo, "")
 		return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -38,13 +39,13 @@ func (c *slackdCmd) Run(a *app) error {
 			return err
 		}
 	}
-	s, err := slackd.New(opt)
-	if err != nil {
-		return err
-	}
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
+	}
+	s, err := slackd.New(opt)
+	if err != nil {
+		return errors.Join(err, l.Close())
 	}
 	t := s.Tokens()
 	fmt.Fprintf(a.out, "Page:    http://%s/#token=%s\n", l.Addr(), t.Control)
