@@ -1,10 +1,12 @@
 package server
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -17,12 +19,16 @@ func (s *Server) guest(m *machine) Guest {
 	return g
 }
 
-// metadata answers one machine's questions about itself. The paths are EC2's.
+// metadata answers one machine's questions about itself. The paths are EC2's,
+// session tokens included: who shows one must show a good one, and who shows none
+// is answered too, as on EC2 where IMDSv2 is not required.
 // As in real clouds it does not know who asks inside the machine: what is in
 // there is open to every process, until the machine's own packet filter closes
 // it to all but root.
 func (s *Server) metadata(id string) http.Handler {
 	mux := http.NewServeMux()
+	tokens := &tokens{}
+	mux.HandleFunc("PUT /latest/api/token", tokens.give)
 	say := func(path string, value func(m *machine) string) {
 		mux.HandleFunc("GET /latest/"+path, func(w http.ResponseWriter, _ *http.Request) {
 			s.mu.Lock()
@@ -67,7 +73,54 @@ func (s *Server) metadata(id string) http.Handler {
 		}
 		_, _ = fmt.Fprint(w, value) // A machine that is gone is no concern.
 	})
-	return mux
+	return tokens.ask(mux)
+}
+
+// tokens are the session tokens of one machine, by when each runs out.
+type tokens struct {
+	mu  sync.Mutex
+	all map[string]time.Time
+}
+
+// The headers of session tokens, the longest life of one, and how many are kept.
+const (
+	tokenHeader     = "X-aws-ec2-metadata-token"
+	tokenLifeHeader = "X-aws-ec2-metadata-token-ttl-seconds"
+	tokenLifeMost   = 21600
+	tokensMost      = 1000
+)
+
+func (t *tokens) give(w http.ResponseWriter, r *http.Request) {
+	life, err := strconv.Atoi(r.Header.Get(tokenLifeHeader))
+	if err != nil || life < 1 || life > tokenLifeMost {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	now, token := time.Now(), rand.Text()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.all) >= tokensMost || t.all == nil {
+		t.all = map[string]time.Time{} // Their holders ask again.
+	}
+	t.all[token] = now.Add(time.Duration(life) * time.Second)
+	w.Header().Set(tokenLifeHeader, strconv.Itoa(life))
+	_, _ = fmt.Fprint(w, token) // A machine that is gone is no concern.
+}
+
+// ask lets questions through that come with a good token or with none.
+func (t *tokens) ask(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token := r.Header.Get(tokenHeader); token != "" {
+			t.mu.Lock()
+			good := time.Now().Before(t.all[token])
+			t.mu.Unlock()
+			if !good {
+				http.Error(w, "unauthorised", http.StatusUnauthorized)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // instanceAction is the notice, and nothing while there is none.
