@@ -133,35 +133,38 @@ func TestOnlyWhatTheJobsUserCouldReadCounts(t *testing.T) {
 	stranger := checkpoint.Owner{UID: me + 4711, GIDs: []uint32{mine + 4711}}
 	for name, c := range map[string]struct {
 		owner  checkpoint.Owner
+		way    fs.FileMode // of the folder above
 		folder fs.FileMode
 		file   fs.FileMode
 		want   string
 	}{
-		"the owner's own":                       {checkpoint.Owner{UID: me + 1, GIDs: []uint32{mine}}, 0o750, 0o640, "step-1.pt"},
-		"open to everybody":                     {stranger, 0o755, 0o644, "step-1.pt"},
-		"somebody else's file":                  {stranger, 0o755, 0o600, "none foreign"},
-		"readable by a group he is not in":      {stranger, 0o755, 0o640, "none foreign"},
-		"a folder nobody else may go through":   {stranger, 0o700, 0o644, "outside"},
-		"a folder nobody else may list":         {stranger, 0o711, 0o644, "outside"},
-		"a file of the group, and not for it":   {checkpoint.Owner{UID: me + 1, GIDs: []uint32{mine}}, 0o755, 0o604, "none foreign"},
-		"a folder of the group, and not for it": {checkpoint.Owner{UID: me + 1, GIDs: []uint32{mine}}, 0o705, 0o644, "outside"},
+		"the owner's own":                       {checkpoint.Owner{UID: me + 1, GIDs: []uint32{mine}}, 0o755, 0o750, 0o640, "step-1.pt"},
+		"open to everybody":                     {stranger, 0o755, 0o755, 0o644, "step-1.pt"},
+		"somebody else's file":                  {stranger, 0o755, 0o755, 0o600, "none foreign"},
+		"readable by a group he is not in":      {stranger, 0o755, 0o755, 0o640, "none foreign"},
+		"a folder nobody else may go through":   {stranger, 0o755, 0o700, 0o644, "outside"},
+		"a folder nobody else may list":         {stranger, 0o755, 0o711, 0o644, "outside"},
+		"a way nobody else may go":              {stranger, 0o744, 0o755, 0o644, "outside"},
+		"a file of the group, and not for it":   {checkpoint.Owner{UID: me + 1, GIDs: []uint32{mine}}, 0o755, 0o755, 0o604, "none foreign"},
+		"a folder of the group, and not for it": {checkpoint.Owner{UID: me + 1, GIDs: []uint32{mine}}, 0o755, 0o705, 0o644, "outside"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.owner.UID == 0 {
 				c.owner.UID = 1
 			}
 			root := t.TempDir()
-			write(t, root, written{"run/step-1.pt", saved("")})
+			write(t, root, written{"team/run/step-1.pt", saved("")})
 			must(t, os.Chmod(root, 0o755))
-			must(t, os.Chmod(filepath.Join(root, "run/step-1.pt"), c.file))
-			must(t, os.Chmod(filepath.Join(root, "run"), c.folder))
+			must(t, os.Chmod(filepath.Join(root, "team/run/step-1.pt"), c.file))
+			must(t, os.Chmod(filepath.Join(root, "team/run"), c.folder))
+			must(t, os.Chmod(filepath.Join(root, "team"), c.way))
 			f := finder(checkpoint.Options{Owner: func(_ context.Context, user string) (checkpoint.Owner, error) {
 				if user != "ana" {
 					t.Errorf("asked who %q is", user)
 				}
 				return c.owner, nil
 			}})
-			got, err := f.Find(t.Context(), rule("pytorch", root), job("run"))
+			got, err := f.Find(t.Context(), rule("pytorch", root), job("team/run"))
 			have := string(troubleOf(t, err))
 			if err == nil {
 				have = "none"

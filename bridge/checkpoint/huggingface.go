@@ -71,7 +71,7 @@ func (l *look) checkTrainer(c *candidate) error {
 			if base == "training_args.bin" && f.size > 0 {
 				continue // settings, not state
 			}
-			if err := cmp.Or(l.writtenLast(state, f), l.whole(f)); err != nil {
+			if err := cmp.Or(writtenLast(state, f), l.whole(f)); err != nil {
 				return err
 			}
 		}

@@ -65,7 +65,7 @@ var tensorFlow = kind{
 		}
 		c.sum()
 		for i := range c.files {
-			if err := l.writtenLast(&c.files[0], &c.files[i]); err != nil {
+			if err := writtenLast(&c.files[0], &c.files[i]); err != nil {
 				return err
 			}
 		}

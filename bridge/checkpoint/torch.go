@@ -140,7 +140,7 @@ func (l *look) distributed(dir string, files []file) error {
 		case s.size == 0:
 			return &flaw{bridge.FlawEmpty, string(name)}
 		}
-		if err := l.writtenLast(m, s); err != nil {
+		if err := writtenLast(m, s); err != nil {
 			return err
 		}
 	}
@@ -148,11 +148,10 @@ func (l *look) distributed(dir string, files []file) error {
 }
 
 // writtenLast checks that nothing was written after what is written last: an
-// older checkpoint of the same name may be in the middle of being replaced. In
-// object storage a large file carries the time at which its writing began, and
-// appears whole.
-func (l *look) writtenLast(last, f *file) error {
-	if l.place.bucket == "" && f.at.After(last.at) {
+// older checkpoint of the same name may be in the middle of being replaced, or
+// an upload in any order in the middle of arriving.
+func writtenLast(last, f *file) error {
+	if f.at.After(last.at) {
 		return &flaw{bridge.FlawMarker, fmt.Sprintf("%s is newer than %s", f.base(), last.base())}
 	}
 	return nil
