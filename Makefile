@@ -48,6 +48,16 @@ lint: ## golangci-lint at its pinned version, go vet and gofmt
 	@$(GO) vet ./...
 	@$(GO) run -modfile=go.lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint run ./...
 
+.PHONY: page
+page: ## build the page of the local Slack again (bot/slackd/web/dist)
+	@deploy/setup/packages.sh test
+	@$(GO) test -count 1 -run '^TestPageIsBuiltFromItsSource$$' ./bot/slackd/honest -update
+
+.PHONY: pictures
+pictures: ## draw every Slack card again and keep the pictures (then look at them)
+	@deploy/setup/packages.sh test
+	@$(GO) test -count 1 -timeout $(SLOW_TIME) -run '^TestPicturesOfEveryCard$$' ./bot/slackd/honest -update
+
 .PHONY: bench
 bench: ## every figure of the project in one table (BENCH=Decide for some, COUNT=6 for more runs)
 	@deploy/setup/packages.sh test

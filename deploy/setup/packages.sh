@@ -4,18 +4,23 @@
 # servers in namespaces and images of its own.
 #
 #   packages.sh demo    network namespaces and the builder of the Slurm image
-#   packages.sh test    the same, and what the tests look through
+#   packages.sh test    the same, what the tests look through, and a browser
+#                       with fonts (Node.js itself comes with the npm packages)
 set -eu
 
 case "${1:-}" in
 demo) want="mmdebstrap ip:iproute2 nsenter:util-linux" ;;
-test) want="mmdebstrap ip:iproute2 nsenter:util-linux strace gcc" ;;
+test)
+	noto=/usr/share/fonts
+	want="mmdebstrap ip:iproute2 nsenter:util-linux strace gcc npm chromium fc-match:fontconfig"
+	want="$want $noto/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk $noto/truetype/noto/NotoColorEmoji.ttf:fonts-noto-color-emoji"
+	;;
 *) echo "usage: packages.sh demo|test" >&2; exit 2 ;;
 esac
 
 missing=""
 for w in $want; do
-	command -v "${w%%:*}" >/dev/null 2>&1 || [ -x "/usr/sbin/${w%%:*}" ] || missing="$missing ${w##*:}"
+	command -v "${w%%:*}" >/dev/null 2>&1 || [ -e "${w%%:*}" ] || [ -x "/usr/sbin/${w%%:*}" ] || missing="$missing ${w##*:}"
 done
 [ -n "$missing" ] || exit 0
 
