@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +39,7 @@ type outbox struct {
 	changed bool                // the list in the box is not the one in memory
 	flying  map[string]bool     // targets that a call is under way for
 	need    map[int64]need      // what a parcel needs next, as its last try found out
+	landed  map[int64]int64     // the revision of those that are off the list, until the box says so too
 	urls    map[string]response // by the key of the interaction
 }
 
@@ -61,7 +64,7 @@ const (
 )
 
 func newOutbox() *outbox {
-	return &outbox{wake: make(chan struct{}, 1), changed: true, flying: map[string]bool{}, need: map[int64]need{}, urls: map[string]response{}}
+	return &outbox{wake: make(chan struct{}, 1), changed: true, flying: map[string]bool{}, need: map[int64]need{}, landed: map[int64]int64{}, urls: map[string]response{}}
 }
 
 // nudge says that there is more to deliver.
@@ -133,7 +136,6 @@ func (b *Bot) deliver(ctx context.Context) error {
 			}
 			if err == nil {
 				list = fresh
-				b.measure(list)
 			}
 		}
 		var next time.Duration
@@ -150,11 +152,17 @@ func (b *Bot) deliver(ctx context.Context) error {
 	}
 }
 
+// stale reports whether the list has to be read again. What landed before this
+// reading is not in it, so that those that land from now on are all that has to
+// be remembered.
 func (x *outbox) stale() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	was := x.changed
-	x.changed = false
+	if was {
+		x.changed = false
+		clear(x.landed)
+	}
 	return was
 }
 
@@ -175,59 +183,89 @@ const lookAgain = 30 * time.Second
 // when to look again.
 func (b *Bot) launch(ctx context.Context, air *sync.WaitGroup, list []bridge.Parcel) (left []bridge.Parcel, next time.Duration) {
 	now, next := b.o.Clock(), lookAgain
-	soon := func(at time.Time) { next = min(next, max(at.Sub(now), time.Millisecond)) }
+	list = b.outbox.waiting(list)
+	b.measure(list)
 	cards := map[string]bool{} // that wait: what hangs under them waits too
 	for i := range list {
 		if list[i].Surface == string(talk.Card) {
 			cards[list[i].Target] = true
 		}
 	}
-	held := map[string]bool{} // targets of which an earlier one waits: order is kept
-	left = list[:0:0]
+	held := map[string]bool{}  // targets of which an earlier one waits: order is kept
+	paced := map[string]bool{} // kinds of which an earlier one waits for Slack's limits
 	for i := range list {
 		p := list[i]
 		if p.Surface == string(talk.Thread) && cards[p.Target] {
-			left = append(left, p)
 			continue
 		}
-		if wait := b.hold(&p, now, held); !wait.IsZero() {
-			soon(wait)
-			left = append(left, p)
-		} else {
+		if paced[kindOf(&p)] && !b.outbox.knows(p.ID) {
+			held[p.Target] = true
+			continue
+		}
+		until, limited := b.hold(&p, now, held)
+		if limited {
+			paced[kindOf(&p)] = true
+		}
+		if until.IsZero() {
 			air.Go(func() { b.fly(context.WithoutCancel(ctx), p) })
+		} else {
+			next = min(next, max(until.Sub(now), time.Millisecond))
 		}
 		held[p.Target] = true
 	}
-	return left, next
+	return list, next
 }
 
-// hold says until when a parcel has to wait; the zero time: it goes now, and
-// what it needs is taken.
-func (b *Bot) hold(p *bridge.Parcel, now time.Time, held map[string]bool) (until time.Time) {
+// kindOf groups parcels that most likely need the same call in the same
+// channel, so that not each of a thousand has to find out that it must wait.
+func kindOf(p *bridge.Parcel) string {
+	return p.Surface + p.Key[strings.LastIndexByte(p.Key, '@')+1:]
+}
+
+// waiting is a list without what is off it.
+func (x *outbox) waiting(list []bridge.Parcel) []bridge.Parcel {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.DeleteFunc(list, func(p bridge.Parcel) bool {
+		rev, off := x.landed[p.ID]
+		return off && rev == p.Rev
+	})
+}
+
+// knows reports whether it is known what a parcel needs.
+func (x *outbox) knows(id int64) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, ok := x.need[id]
+	return ok
+}
+
+// hold says until when a parcel has to wait, and whether it is for Slack's
+// limits; the zero time: it goes now, and what it needs is taken.
+func (b *Bot) hold(p *bridge.Parcel, now time.Time, held map[string]bool) (until time.Time, limited bool) {
 	x := b.outbox
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	later := now.Add(lookAgain) // the end of a flight stirs
 	switch {
 	case x.flying[p.Target], len(x.flying) >= flyingMost, held[p.Target]:
-		return later
+		return later, false
 	case p.After.After(now):
-		return p.After
+		return p.After, false
 	}
-	if n, ok := x.need[p.ID]; ok {
-		if n.at.After(now) && n.method == "" {
-			return n.at
+	n, ok := x.need[p.ID]
+	if ok && n.method == "" && n.at.After(now) {
+		return n.at, false
+	}
+	if ok && n.method != "" {
+		if free, at := b.pace.take(n.method, n.channel); !free {
+			return at, true
 		}
-		if n.method != "" {
-			if free, at := b.pace.take(n.method, n.channel); !free {
-				return at
-			}
-			n.paid = true
-			x.need[p.ID] = n
-		}
+		n.paid = true
+		x.need[p.ID] = n
 	}
 	x.flying[p.Target] = true
-	return time.Time{}
+	return time.Time{}, false
 }
 
 // pay takes what one call needs, or says until when to wait. A call that the
@@ -275,16 +313,23 @@ func (b *Bot) fly(ctx context.Context, p bridge.Parcel) {
 		}()
 		return b.show(ctx, &p)
 	}()
-	keep := b.landed(ctx, &p, err)
+	over, keep := b.landed(ctx, &p, err)
 	x := b.outbox
 	x.mu.Lock()
 	delete(x.flying, p.Target)
-	if keep == nil {
-		delete(x.need, p.ID)
-	} else {
-		x.need[p.ID] = *keep
+	if n := x.need[p.ID]; n.paid {
+		b.pace.done(n.method, n.channel) // something else was needed
 	}
-	x.changed = true
+	switch {
+	case keep != nil:
+		x.need[p.ID] = *keep
+	case over:
+		delete(x.need, p.ID)
+		x.landed[p.ID] = p.Rev
+	default: // the box knows more
+		delete(x.need, p.ID)
+		x.changed = true
+	}
 	x.mu.Unlock()
 	x.stir()
 }
@@ -303,29 +348,29 @@ func (b *Bot) show(ctx context.Context, p *bridge.Parcel) error {
 	return b.bring(ctx, p, &e)
 }
 
-// landed keeps the end of a flight. It returns what the parcel needs next; nil:
-// it is over or waits in the box.
-func (b *Bot) landed(ctx context.Context, p *bridge.Parcel, err error) *need {
+// landed keeps the end of a flight: whether the parcel is off the list, or else
+// what it needs next; neither: it waits in the box.
+func (b *Bot) landed(ctx context.Context, p *bridge.Parcel, err error) (over bool, _ *need) {
 	now := b.o.Clock()
 	wait, waits := errors.AsType[*errWait](err)
 	drop, dropped := errors.AsType[*errDrop](err)
 	switch {
 	case err == nil:
-		return nil
+		return true, nil
 	case waits:
-		return &wait.need
+		return false, &wait.need
 	case !dropped && isOneOf(err, revokedErrors):
 		b.doubtToken()
-		return &need{at: now.Add(10 * time.Second)} // the look at the token decides
+		return false, &need{at: now.Add(10 * time.Second)} // the look at the token decides
 	case !dropped && passing(err):
 		b.log.WarnContext(ctx, "a message is tried again", "surface", p.Surface, "tries", p.Tries+1, "error", err)
-		return b.putOff(ctx, p, now.Add(backoff(p.Tries, time.Second, time.Minute)))
+		return false, b.putOff(ctx, p, now.Add(backoff(p.Tries, time.Second, time.Minute)))
 	case !dropped && isOneOf(err, placeErrors) && now.Sub(p.Made) < placeFor:
 		b.trouble("channel", fmt.Sprintf("Slack does not let the bot post (%s): invite it with /invite, or set another channel", wordOf(err)))
-		return b.putOff(ctx, p, now.Add(backoff(p.Tries, 5*time.Second, 10*time.Minute)))
+		return false, b.putOff(ctx, p, now.Add(backoff(p.Tries, 5*time.Second, 10*time.Minute)))
 	case !dropped && p.Tries+1 < triesMost:
 		b.log.ErrorContext(ctx, "a message could not be shown", "surface", p.Surface, "tries", p.Tries+1, "error", err)
-		return b.putOff(ctx, p, now.Add(backoff(p.Tries, time.Second, time.Minute)))
+		return false, b.putOff(ctx, p, now.Add(backoff(p.Tries, time.Second, time.Minute)))
 	}
 	why := wordOf(err)
 	if dropped {
@@ -335,8 +380,9 @@ func (b *Bot) landed(ctx context.Context, p *bridge.Parcel, err error) *need {
 	b.figure.dropped.WithLabelValues(firstOf(why, "failed")).Inc()
 	if err := b.o.Box.Delivered(ctx, *p, time.Time{}); err != nil {
 		b.log.WarnContext(ctx, "it stays in the box", "error", err)
+		return false, &need{at: now.Add(time.Minute)}
 	}
-	return nil
+	return true, nil
 }
 
 func (b *Bot) putOff(ctx context.Context, p *bridge.Parcel, until time.Time) *need {

@@ -29,9 +29,9 @@ var tiers = map[string]tier{
 	methodResponse:  {240, 30},
 }
 
-// perChannel is Slack's one message a second in a channel, with its short
-// bursts left alone.
-var perChannel = tier{58, 1}
+// perChannel is Slack's one message a second in a channel. The second counts
+// from the end of the call before: when it arrived is not known better.
+var perChannel = tier{60, 1}
 
 // pace keeps Slack's limits: a token bucket for each method, one more for each
 // channel, and what Slack itself asked to be left alone for. It is safe for use
@@ -42,14 +42,15 @@ type pace struct {
 
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter
-	resting map[string]time.Time
+	resting map[string]time.Time // by Slack's own word
+	busy    map[string]time.Time // channels that a message is on its way to, or just came to
 }
 
 func newPace(now func() time.Time, speed float64) *pace {
 	if speed <= 0 {
 		speed = 1
 	}
-	return &pace{now: now, speed: speed, buckets: map[string]*rate.Limiter{}, resting: map[string]time.Time{}}
+	return &pace{now: now, speed: speed, buckets: map[string]*rate.Limiter{}, resting: map[string]time.Time{}, busy: map[string]time.Time{}}
 }
 
 // take uses up one call of a method in a channel; when it may not be made now,
@@ -63,8 +64,10 @@ func (p *pace) take(method, channel string) (ok bool, at time.Time) {
 		names = append(names, method+" "+channel)
 	}
 	for _, name := range names {
-		if until := p.resting[name]; until.After(now) {
-			return false, until
+		for _, m := range []map[string]time.Time{p.resting, p.busy} {
+			if until := m[name]; until.After(now) {
+				return false, until
+			}
 		}
 	}
 	var taken []*rate.Reservation
@@ -77,6 +80,9 @@ func (p *pace) take(method, channel string) (ok bool, at time.Time) {
 			}
 			return false, now.Add(d)
 		}
+	}
+	if len(names) > 1 {
+		p.busy[names[1]] = now.Add(callFor) // until it is done
 	}
 	return true, now
 }
@@ -92,6 +98,16 @@ func (p *pace) bucket(name string, channel bool) *rate.Limiter {
 	b := rate.NewLimiter(rate.Limit(float64(t.perMinute)/60*p.speed), t.burst)
 	p.buckets[name] = b
 	return b
+}
+
+// done notes the end of a call, or that it was not made after all.
+func (p *pace) done(method, channel string) {
+	if method != methodPost || channel == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy[method+" "+channel] = p.now().Add(time.Duration(float64(time.Minute) / float64(perChannel.perMinute) / p.speed))
 }
 
 // rest leaves a method, or for messages one channel, alone for as long as Slack

@@ -9,7 +9,7 @@ import (
 
 // secrets look like this: Slack's tokens, addresses that need no token, tickets
 // of connections, and what follows the name of an authorisation.
-var secrets = regexp.MustCompile(`(?i)\bx(?:ox[a-z]|app)-[A-Za-z0-9-]+|hooks\.slack\.com/[^\s"']+|(?:wss?://[^\s"'?]+\?)[^\s"']+|/(?:commands|actions|response)/[^\s"']{16,}|authorization:?\s*(?:bearer|basic)?\s*[^\s"',}]+|\bbearer\s+[^\s"',}]+`)
+var secrets = regexp.MustCompile(`(?i)\bx(?:ox[a-z]|app)-[A-Za-z0-9-]+|hooks\.slack\.com/[^\s"']+|(?:wss?://[^\s"'?]+\?)[^\s"']+|/(?:commands|actions|hooks|response)/[^\s"']{16,}|authorization:?\s*(?:bearer|basic)?\s*[^\s"',}]+|\bbearer\s+[^\s"',}]+`)
 
 const redacted = "<redacted>"
 

@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
-	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bot"
 	"spillway.sh/spillway/bot/slackd"
@@ -26,8 +25,6 @@ import (
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/store"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // People, places and ids of slackd's own workspace.
 const (

@@ -50,6 +50,7 @@ func (b *Bot) call(ctx context.Context, p *bridge.Parcel, method, channel string
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	err := do(ctx)
+	b.pace.done(method, channel)
 	b.called(method, err)
 	if pause, limited := retryAfter(err); limited {
 		b.figure.limited.WithLabelValues(method).Inc()
