@@ -61,7 +61,7 @@ func (p Pen) when(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}^%s>", t.Unix(), p.clock(t))
+	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", t.Unix(), p.clock(t))
 }
 
 // clock writes an instant for clients that draw no time of their own.
