@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -71,6 +72,7 @@ func (e *Engine) takeCheckpoints() (changed bool) {
 		}
 		j.under, j.err = false, r.err
 		ls.under--
+		e.healthOf(j)
 		if r.err != nil {
 			continue // the old one is still the newest known
 		}
@@ -80,6 +82,19 @@ func (e *Engine) takeCheckpoints() (changed bool) {
 		j.look, changed = got, true
 	}
 	return changed
+}
+
+// healthOf keeps whether the storage of a rule can be looked at, for people who
+// run it. What a job says wrongly of itself is not their trouble.
+func (e *Engine) healthOf(j *looked) {
+	key := "checkpoints/" + j.rule.Name
+	ce, bad := errors.AsType[*bridge.CheckpointError](j.err)
+	switch {
+	case j.err == nil:
+		delete(e.memory.health, key)
+	case !bad || ce.Kind != bridge.TroubleUnsaid && ce.Kind != bridge.TroubleOutside && ce.Kind != bridge.TroubleTooMany:
+		e.memory.health[key] = j.err.Error()
+	}
 }
 
 // wanted finds the jobs to look at, and forgets those that are gone.

@@ -144,6 +144,9 @@ func TestStorageThatCannotBeReadIsNotLostWork(t *testing.T) {
 		if w.told(bridge.NewsResumed)+w.told(bridge.NewsLost) != 0 {
 			t.Errorf("told %q", w.story())
 		}
+		if h := w.engine.Health().Ports["checkpoints/runs"]; !strings.Contains(h, "stale") {
+			t.Errorf("the health of its storage is %q", h)
+		}
 	})
 }
 

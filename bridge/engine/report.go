@@ -16,7 +16,7 @@ type Health struct {
 	Took   time.Duration     `json:"took"`
 	Cycles int64             `json:"cycles"`
 	Steps  map[string]string `json:"steps,omitempty"` // errors of the latest cycle, by step
-	Ports  map[string]string `json:"ports,omitempty"` // reads that fail, as list/CLOUD, offers/CLOUD, queue/CLUSTER
+	Ports  map[string]string `json:"ports,omitempty"` // reads that fail, as list/CLOUD, offers/CLOUD, queue/CLUSTER, checkpoints/RULE
 	// Dark is true while the store cannot be read or written.
 	Dark      bool   `json:"dark"`
 	Frozen    bool   `json:"frozen"`

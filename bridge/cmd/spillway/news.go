@@ -89,7 +89,11 @@ func newsText(n *bridge.News, lang desk.Lang) string {
 	add(n.Why != "", "%s", lang.Short(n.Why))
 	add(n.Pool != nil && n.Node == "", "%s", pool(n))
 	add(n.Cost.Micro != 0, "%s", n.Cost)
-	add(n.Took > 0, "took %s", took(n.Took))
+	word := "took"
+	if n.Kind == bridge.NewsResumed || n.Kind == bridge.NewsLost {
+		word = "lost"
+	}
+	add(n.Took > 0, "%s %s", word, took(n.Took))
 	add(n.Text != "", "%s", n.Text)
 	return strings.Join(parts, ", ")
 }
