@@ -33,6 +33,9 @@ type commands struct {
 	Rentals     rentalsCmd     `cmd:"" group:"ask" help:"What is rented; one rental with its whole story."`
 	Spend       spendCmd       `cmd:"" group:"ask" help:"Limits, what was spent, what is held, what is left."`
 	Checkpoints checkpointsCmd `cmd:"" group:"ask" help:"A job's newest complete checkpoint, and how often to write."`
+	Budget      budgetCmd      `cmd:"" group:"ask" help:"What one project may spend, and what holds money there."`
+	Report      reportCmd      `cmd:"" group:"ask" help:"What a project spent in this day, week or month, with a forecast."`
+	Prices      pricesCmd      `cmd:"" group:"ask" help:"What machines cost now."`
 	Plan        planCmd        `cmd:"" group:"ask" help:"What would be done now and why; nothing is done."`
 	News        newsCmd        `cmd:"" group:"ask" help:"What happened; with --follow, as it happens."`
 	Status      statusCmd      `cmd:"" group:"ask" help:"How Spillway is, and what it sees."`
@@ -40,6 +43,8 @@ type commands struct {
 
 	Quote   quoteCmd   `cmd:"" group:"rent" help:"What machines would cost; nothing is rented."`
 	Rent    rentCmd    `cmd:"" group:"rent" help:"Rent machines."`
+	Extend  extendCmd  `cmd:"" group:"rent" help:"Let a rental live longer."`
+	Cancel  cancelCmd  `cmd:"" group:"rent" help:"Take back a request that waits for a yes."`
 	Release releaseCmd `cmd:"" group:"rent" help:"Give machines back."`
 	Approve approveCmd `cmd:"" group:"rent" help:"Say yes to a rental that waits; without an id, list them."`
 	Deny    denyCmd    `cmd:"" group:"rent" help:"Say no to a rental that waits."`

@@ -30,7 +30,7 @@ type wishFlags struct {
 
 func (f *wishFlags) wish() desk.Wish {
 	w := desk.Wish{
-		Words: f.Words, Machines: f.Machines, Type: f.Type, GPUs: f.GPUs, GPUType: f.GPU, CPUs: f.CPUs, MemoryMiB: f.MemoryGB << 10,
+		Words: f.Words, Zone: zoneHere(), Machines: f.Machines, Type: f.Type, GPUs: f.GPUs, GPUType: f.GPU, CPUs: f.CPUs, MemoryMiB: f.MemoryGB << 10,
 		Seconds: int64(f.For / time.Second), Project: f.Project, Cluster: f.Cluster, Place: f.In, Job: bridge.JobID(f.Job), Reason: f.Reason,
 	}
 	if f.Spot {

@@ -21,6 +21,7 @@ type releaseCmd struct {
 	Cluster string `help:"With --job and --all: only on this cluster." placeholder:"NAME"`
 	Now     bool   `xor:"how" help:"At once; jobs on the machines are requeued where they may be."`
 	Drain   bool   `xor:"how" help:"When the jobs on the machines have ended (the default)."`
+	At      string `xor:"how" help:"Then, when the jobs on the machines have ended: 18:00, fri 18:00, eod." placeholder:"TIME"`
 
 	ByTag bool   `name:"by-tag" help:"Without daemon and store: end machines that the clouds list with this site's tags."`
 	Store string `name:"store-id" help:"With --by-tag: id of the store, if its folder is lost." placeholder:"ID"`
@@ -32,6 +33,7 @@ func (releaseCmd) Help() string {
 	return `Examples:
   spillway release r-0013             when its jobs have ended
   spillway release r-0013 --now
+  spillway release r-0013 --at 'fri 18:00'
   spillway release --job 4711
   spillway release --all
   spillway release --by-tag           everything of this site, from the clouds' lists alone
@@ -48,9 +50,11 @@ func (c *releaseCmd) Run(a *app) error {
 	if c.ByTag {
 		return c.byTag(a)
 	}
-	got, err := ask(a, desk.AskRelease, desk.ReleaseRequest{
-		Rental: c.ID, Job: bridge.JobID(c.Job), Node: c.Node, All: c.All, Cluster: c.Cluster, Now: c.Now,
-	})
+	req := desk.ReleaseRequest{Rental: c.ID, Job: bridge.JobID(c.Job), Node: c.Node, All: c.All, Cluster: c.Cluster, Now: c.Now}
+	if c.At != "" {
+		req.Words, req.Zone = []string{"at", c.At}, zoneHere()
+	}
+	got, err := ask(a, desk.AskRelease, req)
 	if err != nil {
 		return err
 	}

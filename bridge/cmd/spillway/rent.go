@@ -22,12 +22,13 @@ func (rentCmd) Help() string {
 	return `Examples:
   spillway rent 8xh100 for 6h spot project nlp
   spillway rent 2 nodes 8xa100 90m max '$$200' because "deadline on Friday"
+  spillway rent 8xh100 until 18:00
   spillway rent job 4711 --yes
 
 Words may come in any order. Duration and money are never guessed. Within budget the machines are rented at once;
 above it an approver is asked, and nothing is held meanwhile.
 
-JSON keys: rental, offer, understood, waiting, repeated, approvers[], budgets[].`
+JSON keys: rental, offer, understood, duration_seconds, waiting, repeated, approvers[], budgets[].`
 }
 
 // Run rents, after showing what it would cost.
@@ -35,6 +36,9 @@ func (c *rentCmd) Run(a *app) error {
 	if c.DryRun {
 		q := quoteCmd{c.format, c.wishFlags}
 		return q.Run(a)
+	}
+	if len(c.Words) == 1 && desk.IsQuote(c.Words[0]) {
+		return c.quoted(a)
 	}
 	quote, err := ask(a, desk.AskQuote, desk.QuoteRequest{Wish: c.wish(), Lang: a.lang()})
 	if err != nil {
@@ -54,6 +58,18 @@ func (c *rentCmd) Run(a *app) error {
 		req.Key = strings.ToLower(rand.Text())
 	}
 	got, err := ask(a, desk.AskRent, req)
+	if err != nil {
+		return err
+	}
+	return c.print(a, got, func(p *page) { sayRent(p, &got) })
+}
+
+// quoted rents what a quote of the last minutes offered first.
+func (c *rentCmd) quoted(a *app) error {
+	if err := a.confirm(c.Yes, "Rent what "+c.Words[0]+" offered first?"); err != nil {
+		return err
+	}
+	got, err := ask(a, desk.AskRent, desk.RentRequest{Quote: c.Words[0], Key: c.Key, Again: c.Again, Lang: a.lang()})
 	if err != nil {
 		return err
 	}

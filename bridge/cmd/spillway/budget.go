@@ -1,0 +1,154 @@
+package main
+
+import (
+	"strings"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/desk"
+)
+
+type budgetCmd struct {
+	format
+	Project string `arg:"" optional:"" help:"The project; without it, the only one you spend from."`
+}
+
+// Help gives examples.
+func (budgetCmd) Help() string {
+	return `Examples:
+  spillway budget
+  spillway budget nlp
+
+Every budget that a rental of the project has to fit in, who may approve above it, and what holds money there.
+
+JSON keys: account, budgets[] (as of spillway spend), room, holding[] (rentals, the largest hold first).`
+}
+
+// Run shows what a project may spend.
+func (c *budgetCmd) Run(a *app) error {
+	got, err := ask(a, desk.AskBudget, desk.BudgetRequest{Project: c.Project})
+	if err != nil {
+		return err
+	}
+	return c.print(a, got, func(p *page) {
+		if len(got.Budgets) == 0 {
+			p.line("No budget covers %s. Without a budget nothing is rented.", got.Account)
+			return
+		}
+		p.table("ACCOUNT\tPERIOD\tLIMIT\tSPENT\tHELD\tLEFT\tKIND", budgetRows(got.Budgets, true))
+		p.line("")
+		if got.Room.Micro > 0 {
+			p.line("%s can rent for %s at once.", got.Account, got.Room.Floor())
+		} else {
+			p.line("%s has nothing left: anything more needs a yes.", got.Account)
+		}
+		for i := range got.Budgets {
+			if b := &got.Budgets[i]; len(b.Approvers) > 0 {
+				p.line("Above %s: %s.", b.Account, strings.Join(b.Approvers, ", "))
+			}
+		}
+		var rows []string
+		for i := range got.Holding {
+			r := &got.Holding[i]
+			rows = append(rows, row(r.ID, r.Requester, what(r), r.State, r.Cost, r.Hold))
+		}
+		if len(rows) > 0 {
+			p.line("")
+			p.table("RENTAL\tASKED BY\tWHAT\tSTATE\tSO FAR\tAT MOST", rows)
+		}
+	})
+}
+
+type reportCmd struct {
+	format
+	Words []string `arg:"" optional:"" help:"A period (day, week, month) and a project, in any order."`
+}
+
+// Help gives examples.
+func (reportCmd) Help() string {
+	return `Examples:
+  spillway report month nlp
+  spillway report week
+
+What a project spent in the period, day by day. The forecast is what is spent, and for each day left the mean of the
+same weekday of the last four weeks; with less than 14 days of history there is none.
+
+JSON keys: account, every, from, to, zone, posted, held, limit, left, used_percent, open, days[] (date, posted), forecast
+(likely, low, high), days_seen.`
+}
+
+// Run reports what a project spends.
+func (c *reportCmd) Run(a *app) error {
+	got, err := ask(a, desk.AskReport, desk.ReportRequest{Words: c.Words})
+	if err != nil {
+		return err
+	}
+	return c.print(a, got, func(p *page) {
+		p.line("%s, this %s (%s, from %s): %s spent, %s held.", got.Account, got.Every, got.Zone, got.From.Format("2006-01-02"), got.Posted, got.Held)
+		if got.Limit.Micro > 0 {
+			p.line("%s left of %s (%d %% used).", got.Left.Floor(), got.Limit, got.UsedPC)
+		}
+		if got.Open.Micro > 0 {
+			p.line("%s of it is of rentals that still run, and not final.", got.Open)
+		}
+		if f := got.Forecast; f != nil {
+			p.line("Forecast to its end: %s (range %s to %s).", f.Likely, f.Low, f.High)
+		} else {
+			p.line("No forecast: not enough data (%d of 14 days).", got.Seen)
+		}
+		var rows []string
+		for _, d := range got.Days {
+			if d.Posted.Micro != 0 {
+				rows = append(rows, row(d.Date, d.Posted))
+			}
+		}
+		if len(rows) > 0 {
+			p.line("")
+			p.table("DAY\tSPENT", rows)
+		}
+	})
+}
+
+type pricesCmd struct {
+	format
+	GPU string `arg:"" optional:"" help:"Only machines with this GPU."`
+	In  string `help:"Only this cloud, region or zone." placeholder:"NAME"`
+}
+
+// Help gives examples.
+func (pricesCmd) Help() string {
+	return `Examples:
+  spillway prices
+  spillway prices h100 --in us-east-1
+
+JSON keys: at, prices[] (pool, shape, rate, per_gpu, at, fresh, left).`
+}
+
+// Run shows what machines cost now.
+func (c *pricesCmd) Run(a *app) error {
+	got, err := ask(a, desk.AskPrices, desk.PricesRequest{GPU: c.GPU, Place: c.In})
+	if err != nil {
+		return err
+	}
+	return c.print(a, got, func(p *page) {
+		if len(got.Prices) == 0 {
+			p.line("Nothing on offer has it.")
+			return
+		}
+		rows := make([]string, 0, len(got.Prices))
+		for i := range got.Prices {
+			x := &got.Prices[i]
+			perGPU, state := "", "ok"
+			if x.PerGPU.Micro > 0 {
+				perGPU = bridge.Money(x.PerGPU).String()
+			}
+			switch {
+			case x.Left == 0:
+				state = "sold out"
+			case !x.Fresh:
+				state = "old price"
+			}
+			rows = append(rows, row(desk.Place(x.Pool), x.Shape.String(), bridge.Money(x.Rate), perGPU, state))
+		}
+		p.table("OFFER\tEACH HAS\tEACH HOUR\tEACH GPU-HOUR\tSTATE", rows)
+	})
+}
