@@ -189,6 +189,9 @@ for (const language of ["en", "zh"]) {
         if (c.wide > 0) {
           wrong.push(`${name} ${c.name}: ${c.wide} parts are wider than the screen`);
         }
+        if (/<[!@#]|\{date|:[a-z_]{3,}:|&(amp|lt|gt);/.test(c.outline.words)) {
+          wrong.push(`${name} ${c.name} shows markup: ${c.outline.words}`);
+        }
         if (c.pixels && new Set(c.pixels).size < 3) {
           wrong.push(`${name} ${c.name}: nothing was drawn`);
         }
