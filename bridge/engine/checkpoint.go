@@ -13,15 +13,18 @@ import (
 
 // How much is looked at: looks that are under way at once, and waiting jobs of
 // one cluster whose checkpoints are looked for.
+// A queue longer than queueLong is gone through less often.
 const (
 	looksMost   = 32
 	waitingMost = 1000
+	queueLong   = 5000
 )
 
 // looks are the checkpoints known of jobs, and what is due to be looked at.
 type looks struct {
-	jobs   map[string]*looked // by cluster and job
-	seen   map[string]*sight  // the queue that waiting jobs were last taken from
+	jobs   map[string]*looked   // by cluster and job
+	seen   map[string]*sight    // the queue that jobs were last taken from
+	waited map[string]time.Time // when those that wait were
 	under  int
 	newest map[string]map[bridge.JobID]bridge.Checkpoint // as snapshots have it: never changed, only replaced
 }
@@ -39,7 +42,7 @@ type looked struct {
 }
 
 func newLooks() looks {
-	return looks{jobs: map[string]*looked{}, seen: map[string]*sight{}}
+	return looks{jobs: map[string]*looked{}, seen: map[string]*sight{}, waited: map[string]time.Time{}}
 }
 
 // checkpoints keeps what is known of the checkpoints of running and waiting
@@ -117,7 +120,9 @@ func (e *Engine) wanted(c *cycle) (changed bool) {
 			}
 		}
 		e.wantElsewhere(c, q, there)
-		e.wantWaiting(c, q, there)
+		if ls.dueWaiting(c, q, there, e.limits.Look) {
+			e.wantWaiting(c, q, there)
+		}
 		maps.DeleteFunc(ls.jobs, func(key string, j *looked) bool {
 			gone := j.job.Cluster == cluster && !there[key] && !j.under
 			changed = changed || gone
@@ -145,6 +150,26 @@ func (e *Engine) wantElsewhere(c *cycle, q *sight, there map[string]bool) {
 		}
 		e.want(c, there, &d, e.o.Policy.Terms(&d, &bridge.Facts{Cluster: q.Cluster}), true)
 	}
+}
+
+// dueWaiting reports whether the waiting jobs of a queue are to be gone through.
+// If not, those known stay so: a long queue is gone through now and then, and
+// when a job left its machines.
+func (ls *looks) dueWaiting(c *cycle, q *sight, there map[string]bool, every time.Duration) bool {
+	due := len(q.Demands) <= queueLong || c.now.Sub(ls.waited[q.Cluster]) >= every
+	for key, j := range ls.jobs {
+		due = due || j.job.Cluster == q.Cluster && j.running && !there[key]
+	}
+	if due {
+		ls.waited[q.Cluster] = c.now
+		return true
+	}
+	for key, j := range ls.jobs {
+		if j.job.Cluster == q.Cluster && !j.running {
+			there[key] = true
+		}
+	}
+	return false
 }
 
 // wantWaiting adds jobs that may be started from a checkpoint.
@@ -200,7 +225,7 @@ func (e *Engine) lookDue(c *cycle) {
 			j.due = c.now.Add(e.limits.Look)
 		}
 		rule, job, at := j.rule, j.job, c.now
-		e.calls.start(lookKey(key), "checkpoints", e.limits.Call, false, func(ctx context.Context) (any, error) {
+		e.calls.start(lookKey(key), "checkpoints", e.limits.Call, rouse(!j.running), func(ctx context.Context) (any, error) {
 			got, err := e.o.Checkpoints.Find(ctx, rule, job)
 			got.At = at // as old as the question
 			return got, err

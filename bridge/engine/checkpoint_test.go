@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -237,6 +238,39 @@ func TestSnapshotsCarryTheNewestOfRunningAndWaitingJobs(t *testing.T) {
 		defer k.mu.Unlock()
 		if k.looks["1"] < 10 || k.looks["3"] > 3 {
 			t.Errorf("%d looks at the running job, %d at a waiting one", k.looks["1"], k.looks["3"])
+		}
+	})
+}
+
+// A queue so long that it is gone through now and then only: what left its
+// machines is looked at again at once all the same.
+func TestLongQueueIsGoneThroughNowAndThen(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.saving(always(&bridge.Checkpoint{Step: 40, At: time.Now()}))
+		w.limits.Look = time.Minute
+		w.decide = func(s *bridge.Snapshot) bridge.Plan {
+			few := *s
+			few.Queues = slices.Clone(s.Queues)
+			for i := range few.Queues {
+				few.Queues[i].Demands = slices.DeleteFunc(slices.Clone(few.Queues[i].Demands), func(d bridge.Demand) bool { return d.Job != "1" })
+			}
+			return bridge.Decide(&few, w)
+		}
+		for i := range 5100 {
+			w.cluster.submit(bridge.JobID(fmt.Sprint(1000+i)), 1, 8, time.Minute, func(j *job) { j.restartable = i == 0 })
+		}
+		asked := 0
+		w.count = func(d *bridge.Demand) {
+			if d.Job == "1000" {
+				asked++
+			}
+		}
+		w.brokenOff()
+		w.until(time.Minute, "told what it resumed from", func() bool { return w.told(bridge.NewsResumed) == 1 })
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.looks["1000"] != 1 || asked > 10 {
+			t.Errorf("%d looks at a job of the long queue, policy asked %d times about it", k.looks["1000"], asked)
 		}
 	})
 }

@@ -34,9 +34,10 @@ type world struct {
 	limits  engine.Limits
 	decide  func(*bridge.Snapshot) bridge.Plan
 	metrics prometheus.Registerer
-	skew    time.Duration // of the bridge's clock
-	finder  *ckpts        // nil: nobody looks for checkpoints
-	gate    bool          // machines join when their agents say that they are fit
+	skew    time.Duration        // of the bridge's clock
+	finder  *ckpts               // nil: nobody looks for checkpoints
+	count   func(*bridge.Demand) // of demands that policy is asked about
+	gate    bool                 // machines join when their agents say that they are fit
 	ports   func(*world, engine.Scheduler, engine.Cloud, engine.Store) (engine.Scheduler, engine.Cloud, engine.Store)
 
 	store  *store.Store
@@ -102,6 +103,9 @@ func usd(units float64) bridge.Money {
 // Terms makes the world its own policy: the same for every job of project
 // proj, none for the others.
 func (w *world) Terms(d *bridge.Demand, _ *bridge.Facts) *bridge.Terms {
+	if w.count != nil {
+		w.count(d)
+	}
 	t := w.terms
 	if d.Account != "proj" {
 		t.Account, t.Burst, t.Why = bridge.Account("org/team/"+d.Account), false, bridge.ReasonOptOut
