@@ -139,12 +139,15 @@ func (p Pen) Escalation(q *desk.Question) talk.Message {
 // left says what the budgets have left, the exceeded ones with by how much.
 func (p Pen) left(q *desk.Question) string {
 	w := p.words()
+	if q.Rental.State != bridge.StateWaiting {
+		return "" // it is of when it was asked
+	}
 	var lines []string
 	for i := range q.Budgets {
 		b := &q.Budgets[i]
 		lines = append(lines, put(w.LeftOf, "left", b.Left.Floor(), "limit", b.Limit.Floor(), "account", escape(string(b.Account))))
 	}
-	if over, account, ok := overBudget(q); ok && q.Rental.State == bridge.StateWaiting {
+	if over, account, ok := overBudget(q); ok {
 		lines = append(lines, ":warning: "+put(w.OverBy, "over", over.String(), "account", escape(string(account))))
 	}
 	return strings.Join(lines, "\n")

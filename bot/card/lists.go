@@ -245,7 +245,7 @@ func bar(b *desk.Balance) string {
 	const width = 20
 	posted := min(width, (perMille(b, b.Posted.Micro)*width+999)/1000)
 	used := min(width, (perMille(b, b.Posted.Micro+b.Held.Micro)*width+999)/1000)
-	return "`" + strings.Repeat("█", int(posted)) + strings.Repeat("▒", int(max(0, used-posted))) + strings.Repeat("░", int(width-max(used, posted))) + "`"
+	return strings.Repeat("█", int(posted)) + strings.Repeat("▒", int(max(0, used-posted))) + strings.Repeat("░", int(width-max(used, posted)))
 }
 
 // chart is a bar for each account, of one currency; at most six series and

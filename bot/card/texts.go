@@ -264,7 +264,7 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	ReleaseBody:    "{what} go back. Jobs that run on them may end first.",
 	ReleaseNowBody: "{what} go back at once. Jobs on them are requeued where they may be.",
 	ReleaseAsk:     "Release {rental} ({what}{jobs}, {left} left)?",
-	JobsRun:        ", {jobs} still running",
+	JobsRun:        ", job {jobs} still running",
 
 	Overrun:   ":rotating_light: {rental} cost {over} more than was held. {project} is charged for it.",
 	Warning:   ":warning: {rental}",

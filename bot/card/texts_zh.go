@@ -78,7 +78,7 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	ReleaseBody:    "归还 {what}。正在运行的作业可先结束。",
 	ReleaseNowBody: "立即归还 {what}。其上的作业将尽可能重新排队。",
 	ReleaseAsk:     "归还 {rental}（{what}{jobs}，剩余 {left}）？",
-	JobsRun:        "，{jobs} 仍在运行",
+	JobsRun:        "，作业 {jobs} 仍在运行",
 
 	Overrun:   ":rotating_light: {rental} 的费用超出冻结额 {over}，由 {project} 承担。",
 	Warning:   ":warning: {rental}",
