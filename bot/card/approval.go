@@ -61,7 +61,7 @@ func (p Pen) question(q *desk.Question, now time.Time) talk.Message {
 		Text: put(w.AskText, "rental", string(r.ID), "who", escape(r.Requester), "what", what, "for", length, "most", r.Hold.String()),
 		Blocks: []slack.Block{
 			header(title),
-			fields(w.Who, p.who(r.Requester), w.Pays, escape(string(r.Account)), w.What, escape(what), w.Where, escape(desk.Place(r.Pool)),
+			fields(w.Who, p.who(r.Requester), w.Pays, escape(string(r.Account)), w.What, escape(what), w.Where, escape(p.place(r.Pool)),
 				w.For, length, w.Expected, amount(r.Expected), w.AtMost, "*"+r.Hold.String()+"*", w.Left, p.left(q), w.Jobs, jobs(r.Jobs)),
 		},
 	}

@@ -54,7 +54,7 @@ func (p Pen) homeQuestions(t *Tab) []slack.Block {
 		}
 		r := &q.Rental
 		text := put(w.HomeQuestion, "rental", string(r.ID), "who", p.who(r.Requester), "what", escape(p.what(r.Count, &r.Shape)),
-			"for", p.span(seconds(r.Life)), "place", escape(desk.Place(r.Pool)), "project", escape(lastOf(r.Account)), "most", r.Hold.String(), "at", p.when(r.AskUntil))
+			"for", p.span(seconds(r.Life)), "place", escape(p.place(r.Pool)), "project", escape(lastOf(r.Account)), "most", r.Hold.String(), "at", p.when(r.AskUntil))
 		out = append(out, section(text))
 		yes := confirm(p.button(Approve, string(r.ID), r.Revision, put(w.Approve, "most", r.Hold.String()), slack.StylePrimary), w,
 			put(w.ApproveTitle, "rental", string(r.ID)), put(w.ApproveBody, "who", r.Requester, "most", r.Hold.String(), "project", lastOf(r.Account)), put(w.Approve, "most", r.Hold.String()))
@@ -69,7 +69,7 @@ func (p Pen) homeQuestions(t *Tab) []slack.Block {
 func (p Pen) homeRental(r *desk.Rental, now time.Time) []slack.Block {
 	w := p.words()
 	out := []slack.Block{section(put(w.HomeLine, "rental", string(r.ID), "what", escape(p.what(r.Count, &r.Shape)), "state", w.States[r.State],
-		"where", escape(desk.Place(r.Pool)), "cost", amount(r.Cost), "most", amount(r.Hold), "ends", p.ends(r, now)))}
+		"where", escape(p.place(r.Pool)), "cost", amount(r.Cost), "most", amount(r.Hold), "ends", p.ends(r, now)))}
 	if r.State == bridge.StateWaiting {
 		return append(out, p.actions(string(r.ID), r.Revision, p.cancel(r))...)
 	}

@@ -48,7 +48,7 @@ func orElse(s, other string) string {
 
 func (p Pen) quoted(id string, i int, o *desk.Quoted) slack.Block {
 	w := p.words()
-	what, place, boot := p.what(o.Machines, &o.Shape), desk.Place(o.Pool), ""
+	what, place, boot := p.what(o.Machines, &o.Shape), p.place(o.Pool), ""
 	if o.Boot > 0 {
 		boot = put(w.QuoteBoot, "for", p.span(seconds(o.Boot)))
 	}

@@ -1,6 +1,7 @@
 package card
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -107,6 +108,21 @@ func (p Pen) what(count int, s *bridge.Shape) string {
 		return all
 	}
 	return put(w.OnMachines, "what", all, "n", strconv.Itoa(count))
+}
+
+// place says what of a cloud, and where.
+func (p Pen) place(pool bridge.Pool) string {
+	if p.Lang != desk.Chinese {
+		return desk.Place(pool)
+	}
+	where, market := pool.Cloud, "按需"
+	if at := cmp.Or(pool.Zone, pool.Region); at != "" {
+		where += " " + at
+	}
+	if pool.Market == bridge.Spot {
+		market = "竞价"
+	}
+	return where + " 的 " + pool.Type + "（" + market + "）"
 }
 
 // put fills the {slots} of a text.

@@ -24,7 +24,7 @@ func (p Pen) Grant(r *desk.Rental, now time.Time) talk.Message {
 	m := talk.Message{Text: text, Blocks: []slack.Block{section("*" + text + "*")}}
 	switch r.State {
 	case bridge.StateSettled:
-		m.Blocks = append(m.Blocks, fields(w.Total, put(w.TotalNow, "cost", amount(r.Cost)), w.AtMost, amount(r.Hold), w.By, p.who(r.Requester), w.Where, escape(desk.Place(r.Pool))))
+		m.Blocks = append(m.Blocks, fields(w.Total, put(w.TotalNow, "cost", amount(r.Cost)), w.AtMost, amount(r.Hold), w.By, p.who(r.Requester), w.Where, escape(p.place(r.Pool))))
 		if rest, err := r.Hold.Sub(r.Cost); err == nil && rest.Micro > 0 {
 			m.Blocks = append(m.Blocks, small(put(w.GoesBack, "money", rest.Floor(), "project", escape(lastOf(r.Account)))))
 		}
@@ -55,7 +55,7 @@ func (p Pen) facts(r *desk.Rental, now time.Time) slack.Block {
 	if state == "" {
 		state = idle
 	}
-	return fields(w.By, p.who(r.Requester), w.Where, escape(desk.Place(r.Pool)), w.SoFar, amount(r.Cost), w.AtMost, amount(r.Hold),
+	return fields(w.By, p.who(r.Requester), w.Where, escape(p.place(r.Pool)), w.SoFar, amount(r.Cost), w.AtMost, amount(r.Hold),
 		w.Ends, ends, w.Jobs, jobs(running), w.State, state)
 }
 
