@@ -134,6 +134,10 @@ func (b *Bot) Run(ctx context.Context) error {
 	if err := b.signIn(ctx); err != nil {
 		return b.ended(ctx, err)
 	}
+	cursor, err := b.o.Box.NewsCursor(ctx)
+	if err != nil {
+		return b.ended(ctx, fmt.Errorf("start the Slack bot: %w", err))
+	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return b.keepKnocks(ctx) })
 	for range b.o.Workers {
@@ -144,7 +148,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	all.Go(func() error { return b.tidy(ctx) })
 	all.Go(func() error { return b.watchToken(ctx) })
 	if b.o.Teller != nil {
-		all.Go(func() error { return b.follow(ctx) })
+		all.Go(func() error { return b.follow(ctx, cursor) })
 		all.Go(func() error { return b.remind(ctx) })
 	}
 	if b.o.Socket != nil {

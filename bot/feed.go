@@ -20,8 +20,8 @@ const (
 
 // follow turns what happened into messages, in order. What was told moves the
 // cursor together with its messages, so that nothing is told twice or lost.
-func (b *Bot) follow(ctx context.Context) error {
-	cursor, fails := int64(-1), 0
+func (b *Bot) follow(ctx context.Context, cursor int64) error {
+	fails := 0
 	for {
 		more, err := b.tellNext(ctx, &cursor, fails)
 		switch {
@@ -47,13 +47,6 @@ func (b *Bot) follow(ctx context.Context) error {
 func (b *Bot) tellNext(ctx context.Context, cursor *int64, fails int) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tellFor)
 	defer cancel()
-	if *cursor < 0 {
-		at, err := b.o.Box.NewsCursor(ctx)
-		if err != nil {
-			return false, err
-		}
-		*cursor = at
-	}
 	news, err := b.o.Box.NewsAfter(ctx, *cursor, newsMost)
 	if err != nil || len(news) == 0 {
 		return false, err

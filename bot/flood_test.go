@@ -82,6 +82,7 @@ func TestManyChangesOfACardAreFewEdits(t *testing.T) {
 		return []talk.Effect{card("rental/r-0015", news[len(news)-1].Text)}
 	}
 	r.begin()
+	began := time.Now()
 	for i := range 200 {
 		if err := r.store.Tell(t.Context(), bridge.News{Kind: bridge.NewsStarted, Text: fmt.Sprintf("state %d", i)}); err != nil {
 			t.Fatal(err)
@@ -89,8 +90,8 @@ func TestManyChangesOfACardAreFewEdits(t *testing.T) {
 	}
 	r.sees(mei, burst, "state 199")
 	calls, err := r.Calls(t.Context(), "chat.update")
-	if err != nil || len(calls) > 3 {
-		t.Errorf("%d edits for 200 changes within moments, %v", len(calls), err)
+	if most := 2 + int(time.Since(began)/(5*time.Second)); err != nil || len(calls) > most {
+		t.Errorf("%d edits for 200 changes within %v, %v", len(calls), time.Since(began), err)
 	}
 }
 

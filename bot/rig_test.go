@@ -84,10 +84,20 @@ func (k *talker) Stranger(_ talk.Interaction, _ desk.Lang, why string) []talk.Ef
 }
 
 func (k *talker) Tell(_ context.Context, news []bridge.News) ([]talk.Effect, error) {
-	if k.tell == nil {
+	k.mu.Lock()
+	tell := k.tell
+	k.mu.Unlock()
+	if tell == nil {
 		return nil, nil
 	}
-	return k.tell(news), nil
+	return tell(news), nil
+}
+
+// telling sets what is told from now on.
+func (k *talker) telling(tell func(news []bridge.News) []talk.Effect) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tell = tell
 }
 
 func (k *talker) Remind(_ context.Context, now time.Time) ([]talk.Effect, error) {
@@ -305,6 +315,15 @@ func (r *rig) command(user, line string) {
 	if err != nil || out.Outcome != "acked" {
 		r.t.Fatalf("%s by %s: %+v, %v", line, user, out, err)
 	}
+}
+
+// answered waits until so many were heard and all of them are closed.
+func (r *rig) answered(n int) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%d are answered", n), func() bool {
+		ks, err := r.store.Knocks(context.Background(), 10)
+		return err == nil && len(ks) == 0 && r.talker.times() >= n
+	})
 }
 
 // delivered waits until nothing waits to be shown.
