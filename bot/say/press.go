@@ -2,6 +2,7 @@ package say
 
 import (
 	"context"
+	"strings"
 
 	"spillway.sh/spillway/bot/card"
 	"spillway.sh/spillway/bot/talk"
@@ -123,8 +124,17 @@ func (t *turn) sentRent(ctx context.Context) ([]talk.Effect, error) {
 	case length:
 		return wrongField(card.FieldFor, t.words.HowLong), nil
 	}
+	if mine := t.names.Mine; r.Wish.Project == "" && r.Wish.Job == "" && len(mine) > 1 {
+		return wrongField(card.FieldProject, fill(t.words.WhichProject, "projects", strings.Join(mine, ", "))), nil
+	}
 	req := desk.RentRequest{Wish: r.Wish, Delivery: t.in.Key, Lang: t.who.Lang}
-	return t.wish(ctx, &req, &r)
+	out, err := t.wish(ctx, &req, &r)
+	for i := range out {
+		if out[i].Surface == talk.Reply {
+			out[i].Channel = t.in.Private // where the form was asked for
+		}
+	}
+	return out, err
 }
 
 func (t *turn) sentDeny(ctx context.Context) ([]talk.Effect, error) {
