@@ -101,11 +101,11 @@ func typed(e, out object, given any) (object, error) {
 	if n, isNumber := given.(float64); isNumber {
 		text, ok = strconv.FormatFloat(n, 'f', -1, 64), true
 	}
-	if given == nil || text == "" {
+	switch {
+	case given == nil || ok && text == "":
 		out["value"] = nil
 		return out, nil
-	}
-	if !ok {
+	case !ok:
 		return nil, fmt.Errorf("a %s takes a string", e["type"])
 	}
 	if most, limited := e["max_length"].(float64); limited && runes(text) > int(most) {
