@@ -128,7 +128,7 @@ func number(digits string) int64 {
 	return n
 }
 
-var temporary = regexp.MustCompile(`(?i)(^tmp[-_.]|^\.(?:tmp|nfs|~)|[._-](?:tmp|temp|part|partial|incomplete|writing|inprogress|swp|lock)(?:[-_.]?\w{0,16})?$|_temp$|~$|\.tmp\.)`)
+var temporary = regexp.MustCompile(`(?i)(^tmp[-_.]|^\.(?:tmp|nfs|~)|[._-](?:tmp|temp|part|partial|incomplete|writing|inprogress|swp|lock)(?:\d{0,6}|[-_.]\w{1,16})$|_temp$|~$|\.tmp\.)`)
 
 // isTemporary reports whether a name is that of something being written.
 func isTemporary(name string) bool { return temporary.MatchString(name) }

@@ -83,7 +83,8 @@ func (f *Finder) Close(ctx context.Context) error {
 }
 
 // Find looks for the checkpoints of a job. Errors are *bridge.CheckpointError;
-// without one, no newest checkpoint means that there is none.
+// without one, no newest checkpoint means that there is none. With one, what was
+// passed over may be told all the same.
 //
 // The look itself is done by a worker, so that a file system that hangs holds
 // neither the caller nor more than a few threads of this process.
@@ -165,7 +166,7 @@ func (f *Finder) look(ctx context.Context, p *place, rule *bridge.CheckpointRule
 	}
 	out, err := l.find(rule, job)
 	if err != nil {
-		return bridge.CheckpointLook{}, l.trouble(err)
+		return out, l.trouble(err)
 	}
 	return out, nil
 }
@@ -323,6 +324,7 @@ func (l *look) folders(found []file) ([]folder, map[string][]file, error) {
 		es, err := l.list(f.name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errForeign) && len(found) > 1: // a pattern leads to those of others, too
 		case err != nil:
 			return nil, nil, err
 		default:

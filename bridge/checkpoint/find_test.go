@@ -173,3 +173,19 @@ func TestFigures(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestTemporaryNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"step-100.pt": false, "step-100.pt.tmp": true, "step-100.pt.tmp.4711": true, "tmp-checkpoint-500": true, ".tmp_7": true, "step.part1": true,
+		"ckpt-5_temp": true, "a.incomplete": true, "a~": true, "partner-7.pt": false, "ckpt-partner": false, "model-temp0.5.pt": false, ".nfs00001": true,
+		"template-3.pt": false, "step-1.pt.lock": true,
+	} {
+		root := t.TempDir()
+		write(t, root, written{"run/" + name, saved("")})
+		got, err := finder(checkpoint.Options{}).Find(t.Context(), rule("pytorch", root), job("run"))
+		must(t, err)
+		if have := len(got.Passed) == 1 && got.Passed[0].Flaw == bridge.FlawTemporary; have != want {
+			t.Errorf("%s: temporary %t, want %t", name, have, want)
+		}
+	}
+}
