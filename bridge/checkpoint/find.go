@@ -25,12 +25,12 @@ type Options struct {
 	Owner func(ctx context.Context, user string) (Owner, error)
 	// Storage is the access to object storage; nil: there is none.
 	Storage *Storage
-	Clock   func() time.Time
-	Entries int           // of folders read in one look; 20,000
-	Bytes   int64         // of contents read in one look; 256 MiB
-	Time    time.Duration // of one look; 10 s
-	Workers int           // looks below one root at once; 4
-	Settle  time.Duration // a size that stays so long is settled; 10 s
+	Clock   func() time.Time // must be given
+	Entries int              // of folders read in one look; 20,000
+	Bytes   int64            // of contents read in one look; 256 MiB
+	Time    time.Duration    // of one look; 10 s
+	Workers int              // looks below one root at once; 4
+	Settle  time.Duration    // a size that stays so long is settled; 10 s
 	// Open opens a root of a file system; nil: os.OpenRoot.
 	Open func(root string) (fs.FS, io.Closer, error)
 }
@@ -47,7 +47,6 @@ type Finder struct {
 
 // New returns a finder.
 func New(o Options) *Finder {
-	o.Clock = lo.Ternary(o.Clock == nil, time.Now, o.Clock)
 	o.Entries, o.Bytes = lo.CoalesceOrEmpty(o.Entries, 20_000), lo.CoalesceOrEmpty(o.Bytes, 256<<20)
 	o.Time, o.Settle = lo.CoalesceOrEmpty(o.Time, 10*time.Second), lo.CoalesceOrEmpty(o.Settle, 10*time.Second)
 	o.Workers = lo.CoalesceOrEmpty(o.Workers, 4)
@@ -154,7 +153,7 @@ func (f *Finder) look(ctx context.Context, p *place, rule *bridge.CheckpointRule
 		case err != nil:
 			return bridge.CheckpointLook{}, l.trouble(err)
 		}
-		defer closer.Close() //nolint:errcheck // Only read.
+		defer closer.Close()
 		l.fsys = fsys
 		if f.o.Owner != nil {
 			who, err := f.o.Owner(ctx, job.User)
@@ -270,7 +269,7 @@ func (l *look) mounted() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // Only read.
+	defer f.Close()
 	d, ok := f.(fs.ReadDirFile)
 	if !ok {
 		return nil

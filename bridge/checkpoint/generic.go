@@ -70,8 +70,8 @@ func (l *look) checkMarkedFile(c *candidate) error {
 	}
 	for i := range c.files[1:] {
 		m := &c.files[i+1]
-		if f.at.After(m.at) {
-			return &flaw{bridge.FlawMarker, m.base() + " is older than the file"}
+		if err := writtenLast(m, f); err != nil {
+			return err
 		}
 		if err := l.readMark(m, c, []file{*f}); err != nil {
 			return err
@@ -91,7 +91,23 @@ func (l *look) checkMarkedFolder(c *candidate) error {
 	if len(own) == 0 {
 		return &flaw{bridge.FlawEmpty, "nothing but marks"}
 	}
-	marked := false
+	marked, err := l.readMarks(c, own)
+	if err == nil && !marked {
+		err = &flaw{bridge.FlawMarker, "no " + markers[0] + " or " + manifests[0] + " in it"}
+		if l.atomic {
+			err = l.settled(c)
+		}
+	}
+	for i := range own {
+		if err == nil {
+			err = l.ownFormat(&own[i])
+		}
+	}
+	return err
+}
+
+// readMarks reads the marks in a folder, and reports whether there is one.
+func (l *look) readMarks(c *candidate, own []file) (marked bool, err error) {
 	for i := range c.files {
 		m := &c.files[i]
 		if m.link || !isMark(m) || path.Dir(m.name) != c.name {
@@ -99,28 +115,15 @@ func (l *look) checkMarkedFolder(c *candidate) error {
 		}
 		marked = true
 		for k := range own {
-			if own[k].at.After(m.at) {
-				return &flaw{bridge.FlawMarker, own[k].base() + " is newer than " + m.base()}
+			if err := writtenLast(m, &own[k]); err != nil {
+				return marked, err
 			}
 		}
 		if err := l.readMark(m, c, own); err != nil {
-			return err
+			return marked, err
 		}
 	}
-	switch {
-	case !marked && !l.atomic:
-		return &flaw{bridge.FlawMarker, "no " + markers[0] + " or " + manifests[0] + " in it"}
-	case !marked:
-		if err := l.settled(c); err != nil {
-			return err
-		}
-	}
-	for i := range own {
-		if err := l.ownFormat(&own[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return marked, nil
 }
 
 // ownFormat checks a file by its format where that is known.

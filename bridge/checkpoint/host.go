@@ -59,7 +59,7 @@ func ids(ctx context.Context, what, user string) ([]uint32, error) {
 		return nil, fmt.Errorf("look up account %q: %w", user, err)
 	}
 	var list []uint32
-	for _, w := range strings.Fields(string(out)) {
+	for w := range strings.FieldsSeq(string(out)) {
 		n, err := strconv.ParseUint(w, 10, 32)
 		if err != nil {
 			return nil, fmt.Errorf("look up account %q: %w", user, err)

@@ -257,7 +257,7 @@ func TestStorageThatHangsHoldsAFewWorkersOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := make(chan struct{})
 		opened := make(chan struct{}, 100)
-		f := checkpoint.New(checkpoint.Options{Workers: 2, Time: time.Second, Open: func(string) (fs.FS, io.Closer, error) {
+		f := checkpoint.New(checkpoint.Options{Clock: time.Now, Workers: 2, Time: time.Second, Open: func(string) (fs.FS, io.Closer, error) {
 			opened <- struct{}{}
 			return hanging{fstest.MapFS{"run/x": &fstest.MapFile{}}, until}, noCloser{}, nil
 		}})

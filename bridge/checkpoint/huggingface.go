@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -49,34 +48,38 @@ func (l *look) checkTrainer(c *candidate) error {
 	weights := false
 	for i := range c.files {
 		f := &c.files[i]
-		base := f.base()
-		switch {
-		case f.dir || f.link || path.Dir(f.name) != c.name:
-		case base == latestFile:
-			weights = true
-			if err := l.checkLatest(c.files, f); err != nil {
-				return err
-			}
-		case strings.HasSuffix(base, ".index.json"):
-			weights = true
-			if err := l.shards(f, c.files); err != nil {
-				return err
-			}
-		case strings.HasPrefix(base, "rng_state"): // some versions write it last of all
-			if err := l.whole(f); err != nil {
-				return err
-			}
-		case hasSuffix(f, ".safetensors", ".bin", ".pt", ".pth"):
-			weights = weights || strings.Contains(base, "model")
-			if base == "training_args.bin" && f.size > 0 {
-				continue // settings, not state
-			}
-			if err := cmp.Or(writtenLast(state, f), l.whole(f)); err != nil {
-				return err
-			}
+		if f.dir || f.link || path.Dir(f.name) != c.name {
+			continue
 		}
+		is, err := l.checkState(c, state, f)
+		if err != nil {
+			return err
+		}
+		weights = weights || is
 	}
 	return l.checkFolders(c, weights)
+}
+
+// checkState checks one file of a checkpoint, and reports whether it is, or
+// leads to, weights.
+func (l *look) checkState(c *candidate, state, f *file) (weights bool, err error) {
+	base := f.base()
+	switch {
+	case base == latestFile:
+		return true, l.checkLatest(c.files, f)
+	case strings.HasSuffix(base, ".index.json"):
+		return true, l.shards(f, c.files)
+	case strings.HasPrefix(base, "rng_state"): // some versions write it last of all
+		return false, l.whole(f)
+	case base == "training_args.bin": // settings, not state
+		return false, nil
+	case hasSuffix(f, ".safetensors", ".bin", ".pt", ".pth"):
+		if err := writtenLast(state, f); err != nil {
+			return false, err
+		}
+		return strings.Contains(base, "model"), l.whole(f)
+	}
+	return false, nil
 }
 
 // checkFolders checks sharded states in folders of their own, as FSDP writes

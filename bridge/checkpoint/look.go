@@ -63,7 +63,7 @@ func (l *look) list(dir string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer opened.Close() //nolint:errcheck // Only read.
+	defer opened.Close()
 	folder, ok := opened.(fs.ReadDirFile)
 	if !ok {
 		return nil, fmt.Errorf("%s is no folder", dir)

@@ -28,30 +28,41 @@ type writer struct {
 type deed struct{ name, text, to string }
 
 var writers = []writer{
-	{framework: "pytorch", inPlace: true,
+	{
+		framework: "pytorch", inPlace: true,
 		deeds: func(s int) []deed { return []deed{{name: fmt.Sprintf("step-%d.pt", s), text: saved("", s*40)}} },
-		place: func(s int) string { return fmt.Sprintf("step-%d.pt", s) }},
-	{framework: "pytorch",
+		place: func(s int) string { return fmt.Sprintf("step-%d.pt", s) },
+	},
+	{
+		framework: "pytorch",
 		deeds: func(s int) []deed {
 			tmp := fmt.Sprintf("step-%d.pt.tmp", s)
 			return []deed{{name: tmp, text: saved("")}, {name: tmp, to: fmt.Sprintf("step-%d.pt", s)}}
 		},
-		place: func(s int) string { return fmt.Sprintf("step-%d.pt", s) }},
-	{framework: "pytorch", inPlace: true, // torch.distributed.checkpoint
+		place: func(s int) string { return fmt.Sprintf("step-%d.pt", s) },
+	},
+	{
+		framework: "pytorch", inPlace: true, // torch.distributed.checkpoint
 		deeds: func(s int) []deed {
 			dir := fmt.Sprintf("step_%d/", s)
 			return []deed{
-				{name: dir + "__0_0.distcp", text: "aaaaaaaa"}, {name: dir + "__1_0.distcp", text: "bbbb"},
-				{name: dir + ".metadata.tmp", text: distributed("__0_0.distcp", "__1_0.distcp")}, {name: dir + ".metadata.tmp", to: dir + ".metadata"},
+				{name: dir + "__0_0.distcp", text: "aaaaaaaa"},
+				{name: dir + "__1_0.distcp", text: "bbbb"},
+				{name: dir + ".metadata.tmp", text: distributed("__0_0.distcp", "__1_0.distcp")},
+				{name: dir + ".metadata.tmp", to: dir + ".metadata"},
 			}
 		},
-		place: func(s int) string { return fmt.Sprintf("step_%d", s) }},
-	{framework: "lightning", inPlace: true,
+		place: func(s int) string { return fmt.Sprintf("step_%d", s) },
+	},
+	{
+		framework: "lightning", inPlace: true,
 		deeds: func(s int) []deed {
 			return []deed{{name: fmt.Sprintf("epoch=0-step=%d.ckpt", s), text: saved("", s*10)}}
 		},
-		place: func(s int) string { return fmt.Sprintf("epoch=0-step=%d.ckpt", s) }},
-	{framework: "deepspeed", marks: true,
+		place: func(s int) string { return fmt.Sprintf("epoch=0-step=%d.ckpt", s) },
+	},
+	{
+		framework: "deepspeed", marks: true,
 		deeds: func(s int) []deed {
 			var out []deed
 			for _, f := range zero(fmt.Sprintf("global_step%d", s), 2, 2) {
@@ -59,19 +70,26 @@ var writers = []writer{
 			}
 			return append(out, deed{name: "latest", text: fmt.Sprintf("global_step%d", s)})
 		},
-		place: func(s int) string { return fmt.Sprintf("global_step%d", s) }},
-	{framework: "huggingface", inPlace: true,
+		place: func(s int) string { return fmt.Sprintf("global_step%d", s) },
+	},
+	{
+		framework: "huggingface", inPlace: true,
 		deeds: func(s int) []deed {
 			dir := fmt.Sprintf("checkpoint-%d/", s)
 			return []deed{
-				{name: dir + "model-00001-of-00002.safetensors", text: tensors(30)}, {name: dir + "model-00002-of-00002.safetensors", text: tensors(20)},
+				{name: dir + "model-00001-of-00002.safetensors", text: tensors(30)},
+				{name: dir + "model-00002-of-00002.safetensors", text: tensors(20)},
 				{name: dir + "model.safetensors.index.json", text: `{"weight_map":{"a":"model-00001-of-00002.safetensors","b":"model-00002-of-00002.safetensors"}}`},
-				{name: dir + "optimizer.pt", text: saved("")}, {name: dir + "scheduler.pt", text: saved("")}, {name: dir + "rng_state.pth", text: saved("")},
+				{name: dir + "optimizer.pt", text: saved("")},
+				{name: dir + "scheduler.pt", text: saved("")},
+				{name: dir + "rng_state.pth", text: saved("")},
 				{name: dir + "trainer_state.json", text: state(s)},
 			}
 		},
-		place: func(s int) string { return fmt.Sprintf("checkpoint-%d", s) }},
-	{framework: "tensorflow",
+		place: func(s int) string { return fmt.Sprintf("checkpoint-%d", s) },
+	},
+	{
+		framework: "tensorflow",
 		deeds: func(s int) []deed {
 			stem := fmt.Sprintf("ckpt-%d", s)
 			return []deed{
@@ -80,19 +98,24 @@ var writers = []writer{
 				{name: stem + ".index", text: table()},
 			}
 		},
-		place: func(s int) string { return fmt.Sprintf("ckpt-%d", s) }},
-	{framework: "generic", inPlace: true, marks: true,
+		place: func(s int) string { return fmt.Sprintf("ckpt-%d", s) },
+	},
+	{
+		framework: "generic", inPlace: true, marks: true,
 		deeds: func(s int) []deed {
 			dir := fmt.Sprintf("%d/", s)
 			return []deed{{name: dir + "a.state", text: "aaaa"}, {name: dir + "b.state", text: "bbbb"}, {name: dir + "DONE", text: fmt.Sprint("step ", s, "\n")}}
 		},
-		place: func(s int) string { return fmt.Sprint(s) }},
-	{framework: "generic",
+		place: func(s int) string { return fmt.Sprint(s) },
+	},
+	{
+		framework: "generic",
 		deeds: func(s int) []deed {
 			name := fmt.Sprintf("s%d.state", s)
 			return []deed{{name: name, text: "aaaaaaaaaaa"}, {name: name + ".manifest.json", text: fmt.Sprintf(`{"step": %d, "files": {%q: 11}}`, s, name)}}
 		},
-		place: func(s int) string { return fmt.Sprintf("s%d.state", s) }},
+		place: func(s int) string { return fmt.Sprintf("s%d.state", s) },
+	},
 }
 
 // disk carries deeds out on real files.

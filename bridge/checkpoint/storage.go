@@ -200,7 +200,7 @@ func (f *objectFile) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, f.o.fault("read", f.info.key, err)
 	}
-	defer body.Close() //nolint:errcheck // Only read.
+	defer body.Close()
 	n, err := io.ReadFull(body, p[:min(int64(len(p)), f.info.size-off)])
 	switch {
 	case err != nil:

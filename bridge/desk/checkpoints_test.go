@@ -37,22 +37,42 @@ func TestCheckpointsAreJudged(t *testing.T) {
 		want   []string // parts of what is said
 		spot   bool
 	}{
-		"fresh": {saved{look: bridge.CheckpointLook{Newest: fresh}}, nil,
-			[]string{"/ckpt/ana/40, step 40, written 12 min ago", "fresh as policy wants (at most 30 min", "Every 20 min is well: 18 min would lose least", "every 5 h for 2 machines"}, true},
-		"too far apart": {saved{look: bridge.CheckpointLook{Newest: &stale}}, nil,
-			[]string{"No: more work than 30 min", "Write them more often: every 18 min instead of 1 h"}, false},
-		"none, and none wanted yet": {saved{look: bridge.CheckpointLook{Place: "/ckpt/ana"}}, nil,
-			[]string{"No complete checkpoint was found in /ckpt/ana.", "before the first run", "how long one takes to write is not known"}, true},
+		"fresh": {
+			saved{look: bridge.CheckpointLook{Newest: fresh}},
+			nil,
+			[]string{"/ckpt/ana/40, step 40, written 12 min ago", "fresh as policy wants (at most 30 min", "Every 20 min is well: 18 min would lose least", "every 5 h for 2 machines"},
+			true,
+		},
+		"too far apart": {
+			saved{look: bridge.CheckpointLook{Newest: &stale}},
+			nil,
+			[]string{"No: more work than 30 min", "Write them more often: every 18 min instead of 1 h"},
+			false,
+		},
+		"none, and none wanted yet": {
+			saved{look: bridge.CheckpointLook{Place: "/ckpt/ana"}},
+			nil,
+			[]string{"No complete checkpoint was found in /ckpt/ana.", "before the first run", "how long one takes to write is not known"},
+			true,
+		},
 		"none, and one is required": {saved{}, func(_ *bridge.Demand, t *bridge.Terms, _ *world) {
 			t.Checkpoint = &bridge.CheckpointRule{Path: "/ckpt/%u", Required: true}
 		}, []string{"No: policy wants a complete checkpoint first."}, false},
 		"storage in trouble is not none": {saved{err: &bridge.CheckpointError{Kind: bridge.TroubleSlow, Place: "/ckpt/ana"}}, func(_ *bridge.Demand, _ *bridge.Terms, w *world) {
 			w.snap.Checkpoints = map[string]map[bridge.JobID]bridge.Checkpoint{"main": {"4711": *fresh}}
 		}, []string{"The storage of /ckpt/ana did not answer in time", "Yes: its checkpoints"}, true},
-		"no rule": {saved{}, func(_ *bridge.Demand, t *bridge.Terms, _ *world) { t.Checkpoint = nil },
-			[]string{"Policy has no rule", "policy asks for no checkpoint"}, true},
-		"not restartable": {saved{look: bridge.CheckpointLook{Newest: fresh}}, func(d *bridge.Demand, _ *bridge.Terms, _ *world) { d.Restartable = false },
-			[]string{"may not requeue it"}, false},
+		"no rule": {
+			saved{},
+			func(_ *bridge.Demand, t *bridge.Terms, _ *world) { t.Checkpoint = nil },
+			[]string{"Policy has no rule", "policy asks for no checkpoint"},
+			true,
+		},
+		"not restartable": {
+			saved{look: bridge.CheckpointLook{Newest: fresh}},
+			func(d *bridge.Demand, _ *bridge.Terms, _ *world) { d.Restartable = false },
+			[]string{"may not requeue it"},
+			false,
+		},
 		"taken too often": {saved{look: bridge.CheckpointLook{Newest: fresh}}, func(_ *bridge.Demand, t *bridge.Terms, w *world) {
 			t.Reclaims = 2
 			w.snap.Reclaims = map[string]map[bridge.JobID]int{"main": {"4711": 2}}
