@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -151,7 +152,11 @@ func (s *Server) getMessages(w http.ResponseWriter, r *http.Request) {
 		if c == nil || user != "" && !s.visible(c, user) {
 			return object{"messages": []*Message{}}
 		}
-		return object{"messages": append([]*Message{}, s.seen(c.ID, user)...)}
+		list := s.seen(c.ID, user)
+		if n, err := strconv.Atoi(r.URL.Query().Get("limit")); err == nil && n > 0 {
+			list = list[max(0, len(list)-n):]
+		}
+		return object{"messages": append([]*Message{}, list...)}
 	})
 }
 

@@ -32,6 +32,7 @@
 //	GET  channels?user=U               {channels:[Channel]} that this person can open, direct ones too
 //	GET  messages?channel=C&user=U     {messages:[Message]} as U sees them, own ephemerals among them, oldest
 //	                                   first, replies too (thread_ts != ts). Without user: everything.
+//	                                   With limit=N only the last N
 //	GET  views?user=U                  {views:[View]} the open forms, bottom first
 //	GET  home?user=U                   {view: View or null}
 //	GET  notices?user=U                {notices:[Notice]} what Slack itself told this person

@@ -87,7 +87,8 @@ func TestFaultsOfDeliveries(t *testing.T) {
 		"a delay above the ack": {Fault{Kind: FaultDelay, MS: 5000}, TimedOut, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, Options{Ack: 300 * time.Millisecond})
+			t.Parallel()
+			r := start(t, Options{Ack: time.Second})
 			l := r.listen(nil)
 			c.fault.On = "delivery"
 			r.fault(c.fault)

@@ -250,6 +250,17 @@ func TestWhatThePageReads(t *testing.T) {
 	_ = answer.Body.Close()
 }
 
+func TestOnlyTheLastMessagesWhenAskedFor(t *testing.T) {
+	r := start(t, Options{})
+	for _, text := range []string{"one", "two", "three"} {
+		r.post(burst, slack.MsgOptionText(text, false))
+	}
+	var out struct{ Messages []Message }
+	if err := r.get(t.Context(), "messages?channel="+burst+"&user="+ana+"&limit=2", &out); err != nil || len(out.Messages) != 2 || out.Messages[1].Text != "three" {
+		t.Errorf("%+v %v", out, err)
+	}
+}
+
 func TestRichTextIsCounted(t *testing.T) {
 	text := object{"type": "rich_text", "elements": []any{object{"type": "rich_text_section", "elements": []any{object{"type": "text", "text": chars(maxMessageText + 1)}}}}}
 	if flaws, long := judged(t, []any{text}); len(flaws) > 0 || !long {

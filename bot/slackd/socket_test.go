@@ -41,7 +41,7 @@ func TestACommandGoesToTheBotAndItsAnswerComesBack(t *testing.T) {
 }
 
 func TestAnAcknowledgementMayCarryTheAnswer(t *testing.T) {
-	r := start(t, Options{Ack: 300 * time.Millisecond})
+	r := start(t, Options{Ack: time.Second})
 	size := atomic.Int64{}
 	r.listen(func(c *socketmode.Client, e socketmode.Event) {
 		_ = c.Ack(*e.Request, map[string]string{"text": strings.Repeat("x", int(size.Load()))})
@@ -104,7 +104,7 @@ func TestWithoutABotSlackSaysSo(t *testing.T) {
 }
 
 func TestEventsAreSentAgainUntilAcknowledged(t *testing.T) {
-	r := start(t, Options{Ack: 50 * time.Millisecond})
+	r := start(t, Options{Ack: 400 * time.Millisecond})
 	var seen atomic.Int64
 	l := r.listen(func(c *socketmode.Client, e socketmode.Event) {
 		if seen.Add(1) == 4 {
@@ -194,7 +194,7 @@ func TestTenConnectionsAtMost(t *testing.T) {
 }
 
 func TestPingsComeAndStopWhenFrozen(t *testing.T) {
-	r := start(t, Options{Ping: 10 * time.Millisecond})
+	r := start(t, Options{Ping: 10 * time.Millisecond, Ack: 100 * time.Millisecond})
 	c, _, err := r.dial(r.ticket())
 	if err != nil {
 		t.Fatal(err)
