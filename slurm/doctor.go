@@ -222,6 +222,9 @@ func (x *examination) requeue(context.Context) {
 	if wait, err := strconv.Atoi(leadingNumber.FindString(x.s["KillWait"])); err == nil && wait > 20 {
 		x.add(Warning, "KillWait", "KillWait="+x.s["KillWait"], "a job that ignores SIGTERM keeps its machine so long; some clouds warn 30 s ahead", "KillWait=10", "then: scontrol reconfigure")
 	}
+	if x.s["JobFileAppend"] == "0" {
+		x.add(Note, "JobFileAppend", "JobFileAppend=0", "a job that is requeued overwrites its own output, unless it was sent with --open-mode=append", "JobFileAppend=1", "then: scontrol reconfigure")
+	}
 }
 
 // controllerTime matches the epoch seconds in sdiag's first lines.

@@ -75,6 +75,7 @@ esac
 		"no GPUs":                    {config("GresTypes", "(null)"), []string{"warning GresTypes"}, "GresTypes=gpu"},
 		"no requeue":                 {config("JobRequeue", "0"), []string{"warning JobRequeue"}, "JobRequeue=1"},
 		"a long KillWait":            {config("KillWait", "60 sec"), []string{"warning KillWait"}, "KillWait=10"},
+		"output that is overwritten": {config("JobFileAppend", "0"), []string{"note JobFileAppend"}, "JobFileAppend=1"},
 		"nodes that stay down":       {config("ReturnToService", "0"), []string{"warning ReturnToService"}, "ReturnToService=1"},
 		"memory that is not counted": {config("SelectTypeParameters", "CR_CORE"), []string{"note memory"}, ""},
 		"private data":               {config("PrivateData", "jobs,nodes"), []string{"note PrivateData"}, ""},
@@ -85,6 +86,7 @@ esac
 		t.Run(name, func(t *testing.T) {
 			s := healthy(t)
 			config("KillWait", "5 sec")(s)
+			config("JobFileAppend", "1")(s)
 			test.change(s)
 			found, err := s.cluster(func(o *Options) {
 				o.MungeKeyFile = key

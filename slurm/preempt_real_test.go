@@ -431,6 +431,35 @@ func TestS_F40_NodeThatStopsFirstHoldsNothingUp(t *testing.T) {
 	})
 }
 
+// The first run's output is gone after a requeue, unless the job appends to
+// it: what doctor says of JobFileAppend.
+func TestS_F78_OutputOfTheFirstRun(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		c, dir := s.adapter(sandbox.Account{}), s.desktop(t)
+		const script = "#!/bin/bash\necho run-${SLURM_RESTART_COUNT:-0}\nsleep 600\n"
+		ids := map[string]bridge.JobID{}
+		for _, mode := range []string{"truncate", "append"} {
+			ids[mode] = s.submit(t, script, "--mem=100", "--open-mode="+mode, "--output="+filepath.Join(dir, mode))
+		}
+		for mode, id := range ids {
+			s.holds(t, "run-0", dir, mode)
+			must(t, c.Requeue(t.Context(), id))
+		}
+		for mode, want := range map[string]string{"truncate": "run-1\n", "append": "run-0\nrun-1\n"} {
+			s.runsAgain(t, c, ids[mode], 1)
+			s.holds(t, "run-1", dir, mode)
+			if got := read(t, dir, mode); got != want {
+				t.Errorf("%s: the output is %q, want %q", mode, got, want)
+			}
+		}
+		found, err := c.Doctor(t.Context())
+		must(t, err)
+		if !slices.ContainsFunc(found, func(f slurm.Finding) bool { return f.Subject == "JobFileAppend" && f.Level == slurm.Note }) {
+			t.Errorf("doctor does not say it: %+v", found)
+		}
+	})
+}
+
 // A drain is taken back only where it is ours and for that reason.
 func TestUndrainLeavesOthersDrains(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {

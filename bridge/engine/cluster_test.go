@@ -16,20 +16,21 @@ import (
 // cluster is a small honest scheduler: jobs wait, run on overlay nodes they
 // were routed to, end, and are requeued with a delay, as Slurm does it.
 type cluster struct {
-	mu       sync.Mutex
-	jobs     map[bridge.JobID]*job
-	nodes    map[string]*node
-	overlays map[string][]string
-	down     error         // answers nothing
-	slow     time.Duration // of each read
-	cost     time.Duration // of each read, as the scheduler itself says
-	kill     time.Duration // from requeue to steps dead
-	seen     time.Time     // queue frozen at, for stale reads
-	calls    map[string]int
-	signals  []string
-	starts   map[bridge.JobID]int
-	comments map[bridge.JobID][]string // every one ever written
-	rash     int                       // nodes dismissed that were neither drained nor dead
+	mu         sync.Mutex
+	jobs       map[bridge.JobID]*job
+	nodes      map[string]*node
+	overlays   map[string][]string
+	down       error         // answers nothing
+	slow       time.Duration // of each read
+	cost       time.Duration // of each read, as the scheduler itself says
+	kill       time.Duration // from requeue to steps dead
+	seen       time.Time     // queue frozen at, for stale reads
+	calls      map[string]int
+	signals    []string
+	starts     map[bridge.JobID]int
+	comments   map[bridge.JobID][]string // every one ever written
+	onRegister func(*node)               // changes a node as it registers
+	rash       int                       // nodes dismissed that were neither drained nor dead
 }
 
 type job struct {
@@ -57,6 +58,7 @@ type job struct {
 type node struct {
 	name    string
 	gpus    int
+	memory  int64 // MiB
 	drained bool
 	reason  string
 	dead    bool
@@ -87,7 +89,11 @@ func (c *cluster) submit(id bridge.JobID, nodes, gpus int, work time.Duration, c
 func (c *cluster) register(name string, gpus int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nodes[name] = &node{name: name, gpus: gpus}
+	n := &node{name: name, gpus: gpus, memory: 64000}
+	if c.onRegister != nil {
+		c.onRegister(n)
+	}
+	c.nodes[name] = n
 }
 
 // lose is a machine's slurmd falling silent.
@@ -216,7 +222,7 @@ func (c *cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
 		n := c.nodes[name]
-		full := bridge.Shape{CPUs: 8, MemoryMiB: 64000, GPUs: n.gpus, GPUType: "a100"}
+		full := bridge.Shape{CPUs: 8, MemoryMiB: n.memory, GPUs: n.gpus, GPUType: "a100"}
 		free := full
 		if c.busy(name) {
 			free = bridge.Shape{}
@@ -239,7 +245,7 @@ func (j *job) demand() bridge.Demand {
 		Standing: bridge.StandingHelps, Word: "Resources", Overlays: slices.Sorted(maps.Keys(j.routed)),
 	}
 	if j.aside > 0 {
-		d.Standing, d.Word = bridge.StandingSoon, "BadConstraints"
+		d.Standing, d.Word = bridge.StandingHelps, "BadConstraints"
 	}
 	if j.eligible.After(time.Now()) {
 		d.Standing, d.Word = bridge.StandingSoon, "BeginTime"

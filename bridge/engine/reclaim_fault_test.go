@@ -113,15 +113,16 @@ func TestS_F01_JobThatWasSetAsideIsNudged(t *testing.T) {
 	}
 }
 
-func TestS_F01_JobThatNothingFitsIsNotNudged(t *testing.T) {
+func TestS_F01_ReplacementIsBoughtForAJobThatWasSetAside(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.cluster.register("local1", 4)
-		w.cluster.submit("1", 1, 8, time.Minute, func(j *job) { j.restarts, j.aside = 1, 3 })
+		w.cluster.register("local1", 4) // fits nothing
+		w.cluster.submit("1", 1, 8, time.Minute, func(j *job) { j.restarts, j.aside = 1, 1 })
 		w.start()
-		time.Sleep(3 * time.Minute)
-		if n := w.cluster.called("Nudge"); n != 0 {
-			t.Errorf("nudged %d times", n)
+		w.until(time.Minute, "nudged", func() bool { return w.cluster.called("Nudge") == 1 })
+		if joined := w.at(bridge.NewsJoined); joined.IsZero() || w.at(bridge.NewsWarning).Before(joined) {
+			t.Errorf("nudged at %s, a node that fits joined at %s", w.at(bridge.NewsWarning), joined)
 		}
+		w.until(5*time.Minute, "job done", w.state("1", "done"))
 	})
 }
 
