@@ -13,6 +13,7 @@ type opening struct {
 	left    int // gangs
 	all     int // gangs it began to be served with
 	asked   int // gangs put to a person
+	open    int // gangs that an earlier question asks for
 	payer   *payer
 	before  string // what is said of the part that is served already
 }
@@ -25,6 +26,7 @@ type batch struct {
 	key    batchKey
 	cycle  uint32        // that what follows is of
 	left   int32         // gangs not served yet
+	open   int32         // gangs that earlier questions ask for
 	asking bool          // so large that a person is asked
 	broke  bool          // its budgets pay for no more machine
 	limit  time.Duration // longest of its members; zero: one has none
@@ -97,7 +99,7 @@ func (t *batchTable) number(k batchKey) int32 {
 func (l *look) openFor(o *opening) {
 	b := l.batches.at(o.batch)
 	if b.cycle != l.batches.cycle {
-		b.cycle, b.left, b.limit = l.batches.cycle, 0, o.limit
+		b.cycle, b.left, b.open, b.limit = l.batches.cycle, 0, 0, o.limit
 		b.asking, b.broke, b.plain, b.asks, b.stuck = false, false, nil, nil, nil
 		b.shape = &l.shapes.shapes[o.shape]
 		if v := b.view; v == nil || v.version != l.catalog.version || v.currency != o.payer.currency {
@@ -105,6 +107,7 @@ func (l *look) openFor(o *opening) {
 		}
 	}
 	b.left += int32(o.left)
+	b.open += int32(o.open)
 	if o.limit == 0 || b.limit == 0 {
 		b.limit = 0
 	} else {

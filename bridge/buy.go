@@ -208,15 +208,15 @@ func (l *look) question(b *batch, d *draft, o *opening, v *Verdict) bool {
 }
 
 // asksAbove reports whether the whole batch may cost more than policy lets
-// through without a person. It does not look at budgets: more money must never
-// turn a purchase into a question.
+// through without a person, what an earlier question asks for included. It does
+// not look at budgets: more money must never turn a purchase into a question.
 func (l *look) asksAbove(b *batch, d *draft, t *Terms) bool {
 	if t.AskAbove.Micro <= 0 {
 		return false
 	}
 	size := b.least(t)
 	if b.key.nodes == 1 {
-		size = max(size, min(ceilDiv(max(int(b.left), 1), d.each), d.most, t.Most))
+		size = max(size, min(ceilDiv(max(int(b.left+b.open), 1), d.each), d.most, t.Most))
 	}
 	hold, err := d.hold(size)
 	if err != nil {

@@ -118,6 +118,7 @@ func (l *look) closes(c *cluster, o *opening, v *Verdict) bool {
 	if c.already != nil {
 		if s, ok := c.already[o.demand]; ok {
 			o.left -= s.gangs + s.asked
+			o.open = s.asked
 			s.tell(v, int(o.count))
 			o.before, v.Detail = v.Detail, ""
 			if o.left == 0 {
