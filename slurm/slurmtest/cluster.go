@@ -69,6 +69,9 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, p := range c.options.Packages {
+		spec.Name, spec.Packages = spec.Name+"-"+p, append(spec.Packages, p)
+	}
 	if c.image, err = sandbox.EnsureImage(ctx, spec, c.options.Progress); err != nil {
 		return err
 	}

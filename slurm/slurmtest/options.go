@@ -43,6 +43,9 @@ type Options struct {
 	// Enforce is AccountingStorageEnforce, for instance "associations,limits";
 	// it needs Accounting.
 	Enforce string
+	// Packages are further Debian packages of the machines, for instance
+	// python3-torch; they make an image of their own.
+	Packages []string
 	// SlurmUser is "root" (default) or "slurm".
 	SlurmUser string
 	// SharedDir is an existing folder that all machines share; empty means
