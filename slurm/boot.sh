@@ -122,7 +122,7 @@ again fetch_agent
 say "start the agent"
 set -- "$agent" node --url "$url" --ca "$dir/ca.pem" --ticket "$dir/ticket" --dir "$dir" --expires "$expires"
 if [ -d /run/systemd/system ]; then
-	systemd-run --unit=spillway-node -p Restart=always -p RestartSec=2 -p KillMode=process -p TimeoutStopSec=40 \
+	systemd-run --unit=spillway-node -p StartLimitIntervalSec=0 -p Restart=always -p RestartSec=2 -p KillMode=process -p TimeoutStopSec=40 \
 		-p StandardOutput=append:/var/log/spillway-boot.log -p StandardError=append:/var/log/spillway-boot.log "$@" && exit
 fi
 while :; do

@@ -17,6 +17,8 @@ const (
 	// unheard is the least time that a machine whose own clock says that its
 	// rental is over already waits for the bridge's word before it believes so.
 	unheard = 5 * time.Minute
+	// offAgain is the pause before a machine that is still on is switched off again.
+	offAgain = 30 * time.Second
 )
 
 // life is the dead man's switch. Its times are of the boot clock.
@@ -113,7 +115,10 @@ func (l *life) watch(ctx context.Context) {
 		wait, why := l.judge()
 		if why != "" {
 			l.off(why)
-			return
+			if !sleep(ctx, offAgain) { // It takes a moment, or has failed.
+				return
+			}
+			continue
 		}
 		t := time.NewTimer(wait)
 		select {

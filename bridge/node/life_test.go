@@ -56,6 +56,19 @@ func TestAnEndThatComesNearerIsFollowedToo(t *testing.T) {
 	})
 }
 
+// A poweroff that does not work is tried again.
+func TestAMachineThatStaysOnIsSwitchedOffAgain(t *testing.T) {
+	in(t, func(r *rig) {
+		r.stuck = true
+		r.start()
+		r.pass(62 * time.Minute)
+		if n := len(r.off); n < 3 || n > 5 {
+			t.Errorf("switched off %d times in two minutes", n)
+		}
+		r.end()
+	})
+}
+
 func TestARentalThatHasEndedIsOffAtOnce(t *testing.T) {
 	in(t, func(r *rig) {
 		r.busy = true

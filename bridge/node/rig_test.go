@@ -42,6 +42,7 @@ type rig struct {
 	blind    error // of the cloud's metadata service
 	tag      time.Time
 	off      []string
+	stuck    bool // it stays on when it is switched off
 	offAt    time.Duration
 	stopping bool
 	stop     context.CancelFunc
@@ -89,8 +90,11 @@ func (r *rig) start() {
 		Off: func(why string) {
 			r.mu.Lock()
 			r.off, r.offAt = append(r.off, why), r.up()
+			stuck := r.stuck
 			r.mu.Unlock()
-			cancel()
+			if !stuck {
+				cancel()
+			}
 		},
 		Stopping: func() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.stopping },
 	})
