@@ -24,10 +24,10 @@ type candidate struct {
 	flaw  *flaw         // known without a look inside
 }
 
-func fromFile(f *file, with ...file) candidate {
+func fromFile(f *file) candidate {
 	c := candidate{name: f.name, dir: f.dir, step: stepOf(f.base()), at: f.at}
 	if !f.dir {
-		c.files = append([]file{*f}, with...)
+		c.files = []file{*f}
 	}
 	if f.link {
 		c.flaw = &flaw{bridge.FlawForeign, "a link; what it leads to counts by its own name"}

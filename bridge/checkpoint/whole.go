@@ -41,8 +41,8 @@ func (l *look) whole(f *file) error {
 	case ".safetensors":
 		return l.wholeTensors(f)
 	case ".json":
-		var any json.RawMessage
-		return l.readJSON(f, &any)
+		var text json.RawMessage
+		return l.readJSON(f, &text)
 	}
 	return &flaw{bridge.FlawUnknown, f.base() + ": nothing in it shows its end"}
 }
