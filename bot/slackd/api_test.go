@@ -303,7 +303,9 @@ func TestChannelsAreListedByScopeAndMembership(t *testing.T) {
 }
 
 func TestReactions(t *testing.T) {
-	r := start(t, Options{})
+	w := DefaultWorkspace()
+	w.App.Scopes = append(w.App.Scopes, "reactions:write")
+	r := start(t, Options{Workspace: w})
 	ts := r.post(burst, slack.MsgOptionText("done", false))
 	if err := r.api.AddReaction("white_check_mark", slack.NewRefToMessage(burst, ts)); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
 )
 
 // Every message, form and home tab that the bot is known to draw passes the
@@ -39,5 +42,40 @@ func TestTheBotsCardsAreTaken(t *testing.T) {
 				t.Errorf("flaws %v, too long %v, text of %d", flaws, long, runes(card.Text))
 			}
 		})
+	}
+}
+
+// The app of the default workspace is the one that is shipped: what works here
+// with its scopes works there.
+func TestTheDefaultAppIsTheShippedOne(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "slack", "manifest.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Features struct {
+			Commands []Command `yaml:"slash_commands"`
+		}
+		OAuth struct {
+			Scopes struct{ Bot []string }
+		} `yaml:"oauth_config"`
+		Settings struct {
+			Events struct {
+				Bot []string `yaml:"bot_events"`
+			} `yaml:"event_subscriptions"`
+		}
+	}
+	if err := yaml.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	a := DefaultWorkspace().App
+	if diff := cmp.Diff(m.Features.Commands, a.Commands); diff != "" {
+		t.Errorf("commands: %s", diff)
+	}
+	if diff := cmp.Diff(m.OAuth.Scopes.Bot, a.Scopes); diff != "" {
+		t.Errorf("scopes: %s", diff)
+	}
+	if diff := cmp.Diff(m.Settings.Events.Bot, a.Events); diff != "" {
+		t.Errorf("events: %s", diff)
 	}
 }

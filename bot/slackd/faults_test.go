@@ -75,6 +75,7 @@ func TestFaultsOfMethods(t *testing.T) {
 }
 
 func TestFaultsOfDeliveries(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault   Fault
 		outcome string
@@ -336,6 +337,7 @@ func TestWorkspaceFilesAreReadStrictly(t *testing.T) {
 		"no app":             "team: {id: T1}\n",
 		"a user twice":       "team: {id: T1}\napp: {id: A1, bot_user: U1, bot_id: B1}\nusers: [{id: U2}, {id: U2}]\n",
 		"a member nobody is": "team: {id: T1}\napp: {id: A1, bot_user: U1, bot_id: B1}\nchannels: [{id: C1, members: [U9]}]\n",
+		"a long command":     "team: {id: T1}\napp: {id: A1, bot_user: U1, bot_id: B1, commands: [{command: /a-command-that-goes-on-and-on-and-on}]}\n",
 		"a zone nobody has":  "team: {id: T1}\napp: {id: A1, bot_user: U1, bot_id: B1}\nusers: [{id: U2, tz: Moon/Sea}]\n",
 	} {
 		t.Run(name, func(t *testing.T) {

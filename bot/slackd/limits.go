@@ -58,15 +58,16 @@ const (
 	maxDataRows     = 101 // header and 100
 	maxPageSize     = 100
 
-	maxChartTitle  = 50
-	maxSegments    = 6
-	maxSeries      = 6
-	maxPoints      = 20
-	maxChartLabel  = 20
-	maxAxisLabel   = 50
-	maxManifestCmd = 32 // with the description 2,000 and the usage hint 1,000
-	maxCmdText     = 2000
-	maxCmdHint     = 1000
+	maxChartTitle = 50
+	maxSegments   = 6
+	maxSeries     = 6
+	maxPoints     = 20
+	maxChartLabel = 20
+	maxAxisLabel  = 50
+
+	maxCommand     = 32 // name of a slash command
+	maxCommandText = 2000
+	maxCommandHint = 1000
 
 	// maxResponsePayload is where Slack begins to drop a Socket Mode answer,
 	// in bytes and without a word.

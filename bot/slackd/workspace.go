@@ -171,6 +171,9 @@ func (w *Workspace) complete() error {
 		}
 		seen[id] = true
 	}
+	if c, ok := w.App.longCommand(); ok {
+		note("app.commands: %q, its description or its hint is longer than a manifest may have it", c)
+	}
 	for _, u := range w.Users {
 		once(u.ID)
 		u.complete(w.Team)
@@ -195,6 +198,17 @@ func (w *Workspace) complete() error {
 		known("channel "+c.ID, c.Members)
 	}
 	return errors.Join(wrong...)
+}
+
+// longCommand finds a command that no manifest could have.
+func (a App) longCommand() (name string, found bool) {
+	i := slices.IndexFunc(a.Commands, func(c Command) bool {
+		return c.Command == "" || runes(c.Command) > maxCommand || runes(c.Description) > maxCommandText || runes(c.UsageHint) > maxCommandHint
+	})
+	if i < 0 {
+		return "", false
+	}
+	return a.Commands[i].Command, true
 }
 
 func (u *User) complete(t Team) {
