@@ -100,6 +100,17 @@ func (c *counter) ask(t *testing.T, who, key string) desk.Rental {
 	return a.Rental
 }
 
+// cameOf is what came of a click.
+func cameOf(a desk.DecideAnswer, err error) desk.ResultKind {
+	if err == nil {
+		return a.Result.Kind
+	}
+	if r := desk.AsError(err).Result; r != nil {
+		return r.Kind
+	}
+	return desk.ResultKind(err.Error())
+}
+
 // check proves the books and returns what happened to each rental by news.
 func (c *counter) check(t *testing.T) map[bridge.RentalID][]bridge.News {
 	t.Helper()
@@ -154,18 +165,13 @@ func TestB_TwoHundredPeopleClickFiftyCards(t *testing.T) {
 			for _, n := range rand.New(rand.NewPCG(1, uint64(i))).Perm(cards) { //nolint:gosec // an order of clicks is no secret
 				r := &asked[n]
 				a, err := c.desks[i%2].Decide(t.Context(), c.as(who), desk.DecideRequest{Rental: string(r.ID), Revision: r.Revision, Yes: i%5 != 0, Text: "use the queue"})
-				kind := a.Result.Kind
-				if err != nil {
-					res := desk.AsError(err).Result
-					if res == nil {
-						if desk.AsError(err).Kind != desk.OverBudget {
-							t.Errorf("%s on %s: %v", who, r.ID, err)
-						}
-						continue
+				if err != nil && desk.AsError(err).Result == nil {
+					if desk.AsError(err).Kind != desk.OverBudget { // somebody took the money between look and transaction
+						t.Errorf("%s on %s: %v", who, r.ID, err)
 					}
-					kind = res.Kind
+					continue
 				}
-				clicks <- outcome{n, who, kind}
+				clicks <- outcome{n, who, cameOf(a, err)}
 			}
 		})
 	}
@@ -214,9 +220,7 @@ func TestB_F1_TwoClicksOneWinner(t *testing.T) {
 		for i := range kinds {
 			wg.Go(func() {
 				a, err := c.desks[i%2].Decide(t.Context(), c.as([]string{"mei", "tom"}[i/2]), desk.DecideRequest{Rental: string(r.ID), Revision: r.Revision, Yes: true})
-				if kinds[i] = a.Result.Kind; err != nil {
-					kinds[i] = desk.AsError(err).Result.Kind
-				}
+				kinds[i] = cameOf(a, err)
 			})
 		}
 		wg.Wait()
@@ -247,9 +251,7 @@ func TestB_F1_TwoOfFourAtOnce(t *testing.T) {
 		for i, name := range names {
 			wg.Go(func() {
 				a, err := c.desks[i%2].Decide(t.Context(), c.as(name), desk.DecideRequest{Rental: string(r.ID), Revision: r.Revision, Yes: true})
-				if kinds[i] = a.Result.Kind; err != nil {
-					kinds[i] = desk.AsError(err).Result.Kind
-				}
+				kinds[i] = cameOf(a, err)
 			})
 		}
 		wg.Wait()
