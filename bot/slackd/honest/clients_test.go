@@ -52,7 +52,7 @@ var passed = regexp.MustCompile(`(?m)^ℹ pass (\d+)$`)
 func TestSlacksOwnClients(t *testing.T) {
 	for program, least := range map[string]int{"socket.test.mjs": 13, "http.test.mjs": 11, "webapi.test.mjs": 25} {
 		t.Run(program, func(t *testing.T) {
-			out := runIn(t, workshop(t), serve(t).env(), 4*time.Minute, node(t), "--test", "--test-reporter=spec", program)
+			out := Judge(t, program, serve(t).env()...)
 			t.Log(out)
 			n := passed.FindStringSubmatch(out)
 			if n == nil {

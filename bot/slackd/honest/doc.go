@@ -1,6 +1,7 @@
-// Package honest has nothing but tests. Slack's own JavaScript clients, its
-// types and a browser judge the local Slack and what the bot draws: a judge
-// that we did not write is no mirror of our own misunderstandings.
+// Package honest has nothing but tests, and Judge for those of others. Slack's
+// own JavaScript clients, its types and a browser judge the local Slack and
+// what the bot draws: a judge that we did not write is no mirror of our own
+// misunderstandings.
 //
 //	clients_test.go    Bolt in Socket Mode and over signed HTTP; the Web API client
 //	page_test.go       the page in Chromium, built again and driven as a person would

@@ -9,6 +9,25 @@ export function browser() {
   });
 }
 
+// hands are what a person does on the page, and eyes.
+export function hands(page) {
+  const see = (selector) => page.waitForSelector(selector, { visible: true });
+  return {
+    see,
+    read: (text, where = "body") =>
+      page.waitForFunction((t, w) => [...document.querySelectorAll(w)].some((e) => e.innerText.includes(t)), {}, text, where),
+    gone: (selector) => page.waitForFunction((s) => !document.querySelector(s), {}, selector),
+    become: async (user) => {
+      await page.select("#actor", user);
+      await page.waitForFunction((u) => document.querySelector("#actor")?.value === u && document.querySelector("main h2")?.innerText, {}, user);
+    },
+    type: async (line) => {
+      await (await see("main .composer textarea")).type(line);
+      await page.keyboard.press("Enter");
+    },
+  };
+}
+
 // shoot keeps a picture when SHOTS names a folder.
 export async function shoot(page, name) {
   if (process.env.SHOTS) {

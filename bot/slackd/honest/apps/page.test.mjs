@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import bolt from "@slack/bolt";
-import { browser, shoot } from "./browser.mjs";
+import { browser, hands, shoot } from "./browser.mjs";
 import { install } from "./hello.mjs";
 import { ana, burst, clientOptions, mei, post, token, url } from "./slackd.mjs";
 
@@ -12,11 +12,13 @@ const address = `${url}/#token=${token("control")}`;
 const wrong = [];
 let chromium;
 let page;
+let see, read, gone, become, type;
 
 before(async () => {
   await app.start();
   chromium = await browser();
   page = await chromium.newPage();
+  ({ see, read, gone, become, type } = hands(page));
   page.on("pageerror", (e) => wrong.push(e.message));
   page.on("console", (m) => m.type() === "error" && wrong.push(m.text()));
   page.on("request", (r) => !r.url().startsWith(url) && !r.url().startsWith("data:") && wrong.push(`asked ${r.url()}`));
@@ -26,19 +28,6 @@ after(async () => {
   await chromium?.close();
   await app.stop();
 });
-
-const see = (selector, options) => page.waitForSelector(selector, { visible: true, ...options });
-const read = (text, where = "body") =>
-  page.waitForFunction((t, w) => [...document.querySelectorAll(w)].some((e) => e.innerText.includes(t)), { timeout: 30_000 }, text, where);
-const gone = (selector) => page.waitForFunction((s) => !document.querySelector(s), {}, selector);
-const become = async (user) => {
-  await page.select("#actor", user);
-  await page.waitForFunction((u) => document.querySelector("#actor").value === u && document.querySelector("main header h2")?.innerText, {}, user);
-};
-const type = async (line) => {
-  await (await see("main .composer textarea")).type(line);
-  await page.keyboard.press("Enter");
-};
 
 test("an address without the token shows nothing but how to get in", async () => {
   await page.goto(url);

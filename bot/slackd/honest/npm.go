@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
-	"flag"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,29 +17,35 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"go.uber.org/goleak"
 )
 
-var update = flag.Bool("update", false, "write pictures and the page's dist anew")
+//go:embed package.json package-lock.json apps
+var files embed.FS
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Judge runs one program of apps, which are tests for Node.js, and returns what
+// it says. SLACKD_URL and SLACKD_TOKENS in env name the local Slack: its
+// address, and the folder of its tokens.
+func Judge(t testing.TB, program string, env ...string) string {
+	t.Helper()
+	return runIn(t, workshop(t), env, 4*time.Minute, node(t), "--test", "--test-reporter=spec", program)
+}
 
 // install is the node_modules of a folder's package-lock.json, in the cache.
 // Processes that ask at the same time install once.
-func install(t *testing.T, folder string) string {
+func install(t testing.TB, from fs.FS) string {
 	t.Helper()
+	lists := []string{"package.json", "package-lock.json"}
 	sum := sha256.New()
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join(folder, name))
+	for _, name := range lists {
+		text, err := fs.ReadFile(from, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sum.Write(text)
 	}
-	cache := cacheDir(t)
-	home := filepath.Join(cache, "npm", hex.EncodeToString(sum.Sum(nil)[:6]))
+	home := filepath.Join(cacheDir(t), "npm", hex.EncodeToString(sum.Sum(nil)[:6]))
 	modules := filepath.Join(home, "node_modules")
-	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(home), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	lock := flock.New(home + ".lock")
@@ -56,7 +64,7 @@ func install(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copyInto(t, fresh, filepath.Join(folder, "package.json"), filepath.Join(folder, "package-lock.json"))
+	lay(t, from, fresh, lists...)
 	// No package runs a script of its own: what they bring is enough.
 	runIn(t, fresh, nil, 8*time.Minute, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	if err := os.Rename(fresh, home); err != nil {
@@ -65,7 +73,7 @@ func install(t *testing.T, folder string) string {
 	return modules
 }
 
-func cacheDir(t *testing.T) string {
+func cacheDir(t testing.TB) string {
 	t.Helper()
 	if dir := os.Getenv("SPILLWAY_CACHE"); dir != "" {
 		return dir
@@ -79,43 +87,43 @@ func cacheDir(t *testing.T) string {
 
 // node is the Node.js among the packages: Debian 12's own is older than
 // Slack's clients allow.
-func node(t *testing.T) string {
+func node(t testing.TB) string {
 	t.Helper()
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
-	return filepath.Join(install(t, "."), "node-linux-"+arch, "bin", "node")
+	return filepath.Join(install(t, files), "node-linux-"+arch, "bin", "node")
 }
 
-// workshop is a folder with copies of our programs beside the packages that
-// they import.
-func workshop(t *testing.T) string {
+// workshop is a folder with our programs beside the packages that they import.
+func workshop(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	programs, err := filepath.Glob("apps/*.mjs")
-	if err != nil || len(programs) == 0 {
-		t.Fatalf("find programs: %d, %v", len(programs), err)
+	programs, err := fs.Glob(files, "apps/*.mjs")
+	if err != nil {
+		t.Fatal(err)
 	}
-	copyInto(t, dir, programs...)
-	if err := os.Symlink(install(t, "."), filepath.Join(dir, "node_modules")); err != nil {
+	lay(t, files, dir, programs...)
+	if err := os.Symlink(install(t, files), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-func copyInto(t *testing.T, dir string, files ...string) {
+// lay writes files into a folder, by their last names.
+func lay(t testing.TB, from fs.FS, dir string, names ...string) {
 	t.Helper()
-	for _, name := range files {
-		text, err := os.ReadFile(name)
+	for _, name := range names {
+		text, err := fs.ReadFile(from, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // try runs a program and returns everything it wrote.
-func try(t *testing.T, dir string, env []string, within time.Duration, program string, args ...string) (string, error) {
+func try(t testing.TB, dir string, env []string, within time.Duration, program string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -124,16 +132,18 @@ func try(t *testing.T, dir string, env []string, within time.Duration, program s
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	return out.String(), err
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("run %s: %w", filepath.Base(program), err)
+	}
+	return out.String(), nil
 }
 
 // runIn is try for what has to succeed.
-func runIn(t *testing.T, dir string, env []string, within time.Duration, program string, args ...string) string {
+func runIn(t testing.TB, dir string, env []string, within time.Duration, program string, args ...string) string {
 	t.Helper()
 	out, err := try(t, dir, env, within, program, args...)
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
+		t.Fatalf("%v: %s\n%s", err, strings.Join(args, " "), out)
 	}
 	return out
 }
