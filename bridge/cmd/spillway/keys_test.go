@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"spillway.sh/spillway/bot"
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
 )
@@ -51,6 +52,7 @@ func TestHelpNamesEveryKeyOfItsJSON(t *testing.T) {
 		{denyCmd{}.Help(), []any{desk.DecideAnswer{}}},
 		{ledgerCheckCmd{}.Help(), []any{desk.LedgerAnswer{}}},
 		{doctorCmd{}.Help(), []any{doctorAnswer{}, finding{}}},
+		{botDoctorCmd{}.Help(), []any{botDoctorAnswer{}, bot.Finding{}}},
 		{checkConfigCmd{}.Help(), []any{checkAnswer{}, mistake{}}},
 		{versionCmd{}.Help(), []any{build{}}},
 	} {
