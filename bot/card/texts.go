@@ -92,6 +92,8 @@ type words struct {
 	Thawed    string
 	Protected string
 	Orphan    string
+	Changed   string
+	Agreed    string
 	Extended  string
 
 	QuoteTitle string
@@ -277,6 +279,8 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	Thawed:    ":sunny: {who} let spending go on.",
 	Protected: ":rotating_light: Nothing new is rented for now.",
 	Orphan:    ":warning: A machine that no rental knows was found: {machine}",
+	Changed:   ":arrows_counterclockwise: The price of {rental} has changed: it is now at most {cost}, and asked anew.",
+	Agreed:    ":ballot_box_with_check: {who} said yes to {rental}; another person has to say yes, too.",
 	Extended:  ":heavy_plus_sign: {rental} was extended by {who}; {cost} more is held.",
 
 	QuoteTitle: "Quote {id}, nothing rented: {what}",

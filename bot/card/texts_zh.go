@@ -91,6 +91,8 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	Thawed:    ":sunny: {who} 恢复了支出。",
 	Protected: ":rotating_light: 暂停新的租用。",
 	Orphan:    ":warning: 发现不属于任何租用的机器：{machine}",
+	Changed:   ":arrows_counterclockwise: {rental} 的价格有变：现在最多 {cost}，已重新询问。",
+	Agreed:    ":ballot_box_with_check: {who} 已同意 {rental}；还需另一人同意。",
 	Extended:  ":heavy_plus_sign: {who} 延长了 {rental}；另冻结 {cost}。",
 
 	QuoteTitle: "报价 {id}，未租用：{what}",

@@ -35,12 +35,12 @@ var about = map[bridge.NewsKind]struct{ ask, rental bool }{
 func (c *Counter) Tell(ctx context.Context, news []bridge.News) ([]talk.Effect, error) {
 	var out, cards []talk.Effect
 	drawn := map[string]bool{}
-	draw := func(key string, make func() (talk.Effect, bool, error)) error {
+	draw := func(key string, card func() (talk.Effect, bool, error)) error {
 		if drawn[key] {
 			return nil
 		}
 		drawn[key] = true
-		e, ok, err := make()
+		e, ok, err := card()
 		if ok {
 			cards = append(cards, e)
 		}
@@ -206,6 +206,9 @@ func (c *Counter) alert(ctx context.Context, n *bridge.News) ([]talk.Effect, err
 		return nil, nil
 	}
 	e := talk.Effect{Surface: talk.Thread, Lane: talk.Alerts, Key: rentalKey(n.Rental), Channel: c.Channel, Message: m}
+	if n.Kind == bridge.NewsChanged || n.Kind == bridge.NewsAgreed { // of a question, for those who decide
+		e.Key, e.Lane = askKey(n.Rental), talk.Decisions
+	}
 	if n.Rental == "" {
 		e.Surface, e.Key = talk.Card, "news/"+string(n.Kind)+"/"+n.At.UTC().Format(time.RFC3339Nano)
 	}
