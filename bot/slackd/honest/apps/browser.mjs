@@ -11,6 +11,7 @@ export function browser() {
 
 // hands are what a person does on the page, and eyes.
 export function hands(page) {
+  page.setDefaultTimeout(120_000); // a loaded machine is slow, not wrong
   const see = (selector) => page.waitForSelector(selector, { visible: true });
   return {
     see,

@@ -1,10 +1,11 @@
 // Draws every card, form and home tab in both languages, light and dark, on a
 // wide and on a narrow screen, and compares the pictures with the kept ones.
 //
-//	node pictures.mjs PAGE GOLDEN KEPT FRESH [update]
+//	node pictures.mjs PAGE GOLDEN KEPT FRESH [update | SHEET]
 //
 // PAGE is the built page of pictures, GOLDEN the folder of messages, KEPT the
-// folder of pictures, FRESH where new ones go. The outcome is JSON: {cards,
+// folder of pictures, FRESH where new ones go. With the name of a SHEET only that
+// one is compared. The outcome is JSON: {cards,
 // strict, wrong: [...]}. Pixels are compared where browser and fonts are those
 // that the kept pictures were made with; what is written, and what can be
 // pressed, is compared everywhere. All eight sheets are drawn and measured;
@@ -181,6 +182,9 @@ for (const language of ["en", "zh"]) {
   for (const theme of ["light", "dark"]) {
     for (const width of [700, 360]) {
       const name = `${language}-${theme}-${width}`;
+      if (mode && mode !== "update" && mode !== name) {
+        continue;
+      }
       const golds = cardsOf(language);
       const cards = await draw(tab, language, theme, width, golds);
       const file = path.join(kept, `${name}.png`);

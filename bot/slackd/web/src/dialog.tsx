@@ -1,6 +1,7 @@
 // Dialogs are the browser's own: they keep the focus and close on Escape.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Text } from "./blocks";
 import type { Fields } from "./control";
 import { useSurface } from "./surface";
 
@@ -37,7 +38,7 @@ export function Confirm({ confirm, done }: { confirm: Fields; done(yes: boolean)
   return (
     <Dialog class="confirm" label={confirm.title?.text ?? ""} onClose={() => done(false)}>
       <h2>{confirm.title?.text}</h2>
-      <p>{confirm.text?.text}</p>
+      <div class="words">{confirm.text && <Text text={confirm.text} />}</div>
       <footer>
         <button type="button" class="button" onClick={() => done(false)}>
           {confirm.deny?.text ?? texts.cancel}
