@@ -21,6 +21,8 @@ type Config struct {
 	Loop    Loop
 	Rules   Rules
 	Roles   Roles
+	// Reporter knows the machines' agents; nil: nobody hears them.
+	Reporter Reporter
 	// Finder looks for checkpoints; nil: nobody does.
 	Finder Finder
 	// Clusters are the names of all that are watched, seen or not.

@@ -85,6 +85,11 @@ type Viewer interface {
 	View() (bridge.Snapshot, bridge.Plan, bool)
 }
 
+// Reporter knows what the agents of machines said last, and when.
+type Reporter interface {
+	Reported(rental bridge.RentalID, instance string) (bridge.Report, time.Time, bool)
+}
+
 // Rules are the policy as the desk needs it.
 type Rules interface {
 	bridge.Policy

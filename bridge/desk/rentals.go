@@ -66,6 +66,9 @@ type Machine struct {
 	Stopped   time.Time           `json:"stopped"`
 	ReclaimAt time.Time           `json:"reclaim_at"`
 	Fault     string              `json:"fault,omitempty"`
+	// Report is what its agent said last, and Heard when.
+	Report *bridge.Report `json:"report,omitempty"`
+	Heard  time.Time      `json:"heard,omitzero"`
 }
 
 func asRental(r *bridge.Rental, now time.Time) Rental {
@@ -83,7 +86,9 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 	}
 	for i := range r.Machines {
 		m := &r.Machines[i]
-		out.Machines = append(out.Machines, Machine{m.Node, m.ID, m.State, m.Started, m.Stopped, m.ReclaimAt, m.Fault})
+		out.Machines = append(out.Machines, Machine{
+			Node: m.Node, ID: m.ID, State: m.State, Started: m.Started, Stopped: m.Stopped, ReclaimAt: m.ReclaimAt, Fault: m.Fault,
+		})
 	}
 	if !r.IdleSince.IsZero() && !r.State.Ended() && now.After(r.IdleSince) {
 		out.IdleSecs = int64(now.Sub(r.IdleSince) / time.Second)
@@ -141,7 +146,22 @@ func (d *Desk) Rental(ctx context.Context, p Person, q RentalRequest) (RentalAns
 	if err != nil {
 		return RentalAnswer{}, unreadable(err)
 	}
-	return RentalAnswer{asRental(&r, d.Now()), append([]bridge.News{}, news...)}, nil
+	out := asRental(&r, d.Now())
+	d.hear(&out)
+	return RentalAnswer{out, append([]bridge.News{}, news...)}, nil
+}
+
+// hear adds what the agents of a rental's machines said last.
+func (d *Desk) hear(r *Rental) {
+	if d.Reporter == nil {
+		return
+	}
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		if report, at, ok := d.Reporter.Reported(r.ID, m.ID); ok {
+			m.Report, m.Heard = &report, at
+		}
+	}
 }
 
 // rental reads one rental that the person may see.

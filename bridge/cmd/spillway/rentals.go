@@ -158,9 +158,9 @@ func sayRental(p *page, a *desk.RentalAnswer, lang desk.Lang) {
 		rows = rows[:0]
 		for i := range r.Machines {
 			m := &r.Machines[i]
-			rows = append(rows, row(m.Node, m.State, m.ID, desk.Clock(m.Started), desk.Clock(m.Stopped), m.Fault))
+			rows = append(rows, row(m.Node, m.State, m.ID, desk.Clock(m.Started), desk.Clock(m.Stopped), agentSays(m), m.Fault))
 		}
-		p.table("MACHINE\tSTATE\tCLOUD'S ID\tSTARTED\tSTOPPED\tFAULT", rows)
+		p.table("MACHINE\tSTATE\tCLOUD'S ID\tSTARTED\tSTOPPED\tITS AGENT SAYS\tFAULT", rows)
 	}
 	if len(a.News) > 0 {
 		p.line("")
@@ -171,4 +171,27 @@ func sayRental(p *page, a *desk.RentalAnswer, lang desk.Lang) {
 		p.line("")
 		p.line("Give it back: spillway release %s", r.ID)
 	}
+}
+
+// agentSays is what a machine's agent said last, in a few words.
+func agentSays(m *desk.Machine) string {
+	if m.Report == nil {
+		return ""
+	}
+	words := []string{string(m.Report.Health)}
+	if m.Report.Busy {
+		words = append(words, "busy")
+	}
+	if m.Report.GPUPM >= 0 && m.Report.Health == bridge.HealthFit {
+		words = append(words, fmt.Sprintf("GPUs %d %%", (m.Report.GPUPM+5)/10))
+	}
+	if n := m.Report.Notice; n != nil && !n.Advice {
+		words = append(words, "taken back: "+n.Source)
+	}
+	for _, c := range m.Report.Checks {
+		if !c.OK {
+			words = append(words, c.Name+": "+c.Got)
+		}
+	}
+	return strings.Join(words, ", ")
 }

@@ -1,0 +1,29 @@
+package desk
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// agents are what machines said, by rental and instance.
+type agents map[string]bridge.Report
+
+func (a agents) Reported(rental bridge.RentalID, instance string) (bridge.Report, time.Time, bool) {
+	r, ok := a[string(rental)+"/"+instance]
+	return r, noon, ok
+}
+
+func TestRentalShowsWhatItsMachinesSay(t *testing.T) {
+	said := bridge.Report{Health: bridge.HealthFit, Busy: true, GPUPM: 910}
+	d := &Desk{Config: Config{Reporter: agents{"r-0013/i-2": said, "r-0026/i-1": {}}}}
+	r := Rental{ID: "r-0013", Machines: []Machine{{ID: "i-1"}, {ID: "i-2"}}}
+	d.hear(&r)
+	if diff := cmp.Diff([]Machine{{ID: "i-1"}, {ID: "i-2", Report: &said, Heard: noon}}, r.Machines); diff != "" {
+		t.Errorf("machines (-want +got):\n%s", diff)
+	}
+	(&Desk{}).hear(&r) // with the daemon down nobody hears them
+}
