@@ -37,5 +37,7 @@
 // a signal is requeued at its notice, since the requeue's own SIGTERM is the
 // longest warning it can get; a replacement is asked for at the notice, before
 // the job waits again; survivors of a broken gang go back, because an overlay
-// belongs to one rental and a gang needs all its nodes in one.
+// belongs to one rental and a gang needs all its nodes in one, but not before its
+// job has used its window, in which the notice may yet be called off; what a
+// machine's clock says can shorten its own window and never lengthen it.
 package engine
