@@ -163,7 +163,9 @@ func cards(p card.Pen) map[string]talk.Message {
 		{Kind: bridge.NewsThawed, Who: "root"},
 		{Kind: bridge.NewsProtected, Text: "six launches failed in ten minutes"},
 		{Kind: bridge.NewsOrphan, Machine: "i-99"},
-		{Kind: bridge.NewsChanged, Rental: r.ID, Cost: usd(204.05)}, {Kind: bridge.NewsAgreed, Rental: r.ID, Who: "mei", Cost: usd(199.50)}, {Kind: bridge.NewsExtended, Rental: r.ID, Who: "ana", Cost: usd(63.84)},
+		{Kind: bridge.NewsChanged, Rental: r.ID, Cost: usd(204.05)},
+		{Kind: bridge.NewsAgreed, Rental: r.ID, Who: "mei", Cost: usd(199.50)},
+		{Kind: bridge.NewsExtended, Rental: r.ID, Who: "ana", Cost: usd(63.84)},
 		{Kind: bridge.NewsWarning, Rental: r.ID, Cost: usd(3.10)},
 	} {
 		if m, ok := p.Alert(&n, &r); ok {

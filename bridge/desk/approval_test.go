@@ -419,3 +419,24 @@ func TestResultsHaveWords(t *testing.T) {
 		}
 	}
 }
+
+// A large rental in small steps needs what a large one needs.
+func TestAnExtensionCountsWithWhatItExtends(t *testing.T) {
+	d, w := newWorld(t)
+	x := d.Rules.(*rules)
+	x.approval.TwoAbove, x.approval.Authority = usd(250), map[string]bridge.Money{"mei": usd(200)}
+	r := question(t, d) // of 197.87
+	w.rentals[0].Extends = "r-0024"
+	w.rentals[0].Digest = bridge.DigestOf(&w.rentals[0])
+	w.rentals = append(w.rentals, bridge.Rental{ID: "r-0024", State: bridge.StateAdmitted, Account: r.Account, Requester: "ana", Hold: usd(60), Expires: noon.Add(time.Hour)})
+	q, err := d.Question(t.Context(), d.as("tom"), QuestionRequest{Rental: string(r.ID)})
+	if err != nil || q.Questions[0].Needs != 2 {
+		t.Errorf("%v, %+v", err, q)
+	}
+	if got := resultOf(d.click(t, d.as("mei"), &r, true)); got != ResultAuthority {
+		t.Errorf("mei, up to 200 USD: %s", got)
+	}
+	if got := resultOf(d.click(t, d.as("tom"), &r, true)); got != ResultAgreed {
+		t.Errorf("tom, the first of two: %s", got)
+	}
+}
