@@ -119,6 +119,22 @@ func TestClocksThatStepEndNothing(t *testing.T) {
 	}
 }
 
+// A machine whose clock says that it is over already waits for the bridge's word.
+func TestAClockThatIsAheadIsNotBelievedAtOnce(t *testing.T) {
+	in(t, func(r *rig) {
+		r.wrong, r.down = 48*time.Hour, true
+		r.grant.Wants.Off = []string{"clock"}
+		r.start()
+		r.pass(4 * time.Minute)
+		r.isOn()
+		r.set(func() { r.down = false })
+		r.pass(55 * time.Minute)
+		r.isOn()
+		r.pass(90 * time.Second)
+		r.isOff(time.Hour, over)
+	})
+}
+
 func TestAMachineWithAWrongClockIsUnfit(t *testing.T) {
 	in(t, func(r *rig) {
 		r.wrong = 10 * time.Minute
