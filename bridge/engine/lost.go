@@ -145,7 +145,7 @@ func (e *Engine) lastSeen(c *cycle, q *sight, began, again time.Time) time.Time 
 func (e *Engine) verdict(c *cycle, cluster string, job bridge.JobID, was *bridge.Interruption, started time.Time) (news []bridge.News, from int64, worth bridge.Money, sure bool) {
 	from = -1
 	j := e.memory.looks.jobs[jobKey(cluster, job)]
-	if j == nil || j.err != nil || j.look.At.Before(was.Stopped) {
+	if j == nil || j.look.At.Before(was.Stopped) {
 		return nil, from, worth, j == nil
 	}
 	ck := j.look.Newest
