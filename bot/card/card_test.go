@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,4 +237,22 @@ func TestGolden(t *testing.T) {
 			golden(t, name+"."+string(lang), v)
 		}
 	}
+}
+
+// Both languages have every text.
+func TestEveryTextInBothLanguages(t *testing.T) {
+	for _, text := range card.Texts() {
+		if text.English == "" || text.Chinese == "" {
+			t.Errorf("%s: %q, %q", text.Name, text.English, text.Chinese)
+		}
+		if a, b := slots(text.English), slots(text.Chinese); !slices.Equal(a, b) {
+			t.Errorf("%s has the facts %v in English and %v in Chinese", text.Name, a, b)
+		}
+	}
+}
+
+func slots(s string) []string {
+	out := unfilled.FindAllString(s, -1)
+	slices.Sort(out)
+	return slices.Compact(out)
 }

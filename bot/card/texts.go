@@ -47,7 +47,6 @@ type words struct {
 	Cancel        string
 	ApproveTitle  string
 	ApproveBody   string
-	Yes           string
 	CancelTitle   string
 	CancelBody    string
 	Requested     string
@@ -76,7 +75,6 @@ type words struct {
 	ReleaseAfter   string
 	KeepB          string
 	ReleaseTitle   string
-	ReleaseBody    string
 	ReleaseNowBody string
 	ReleaseAsk     string
 	JobsRun        string
@@ -115,7 +113,6 @@ type words struct {
 	ColEnds        string
 	ColCost        string
 	ColMost        string
-	RentalsTitle   string
 	RentalsNone    string
 	RentalsFoot    string
 	RentalsNothing string
@@ -177,16 +174,15 @@ type words struct {
 	FormExtendWhat  string
 	FieldExtend     string
 
-	HomeTitle       string
-	HomeRentals     string
-	HomeNone        string
-	HomeQuestions   string
-	HomeNoQuestions string
-	HomeBudgets     string
-	HomeRent        string
-	HomeLine        string
-	HomeQuestion    string
-	HomeAt          string
+	HomeTitle     string
+	HomeRentals   string
+	HomeNone      string
+	HomeQuestions string
+	HomeBudgets   string
+	HomeRent      string
+	HomeLine      string
+	HomeQuestion  string
+	HomeAt        string
 
 	States map[bridge.State]string
 }
@@ -234,7 +230,6 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	Cancel:        "Cancel the request",
 	ApproveTitle:  "Approve {rental}?",
 	ApproveBody:   "{who} may spend at most {most} from {project}.",
-	Yes:           "Yes",
 	CancelTitle:   "Cancel {rental}?",
 	CancelBody:    "Nothing was rented or held.",
 	Requested:     "{rental} needs approval. Expected {expected}, at most {most}.",
@@ -263,7 +258,6 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	ReleaseAfter:   "After the job",
 	KeepB:          "Keep",
 	ReleaseTitle:   "Release {rental}?",
-	ReleaseBody:    "{what} go back. Jobs that run on them may end first.",
 	ReleaseNowBody: "{what} go back at once. Jobs on them are requeued where they may be.",
 	ReleaseAsk:     "Release {rental} ({what}{jobs}, {left} left)?",
 	JobsRun:        ", job {jobs} still running",
@@ -302,7 +296,6 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	ColEnds:        "ends",
 	ColCost:        "so far",
 	ColMost:        "at most",
-	RentalsTitle:   "Rentals",
 	RentalsNone:    "Nothing is rented.",
 	RentalsFoot:    "{running} running, {waiting} waiting; at most {held} held.",
 	RentalsNothing: "{running} running, {waiting} waiting; nothing held.",
@@ -364,16 +357,15 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	FormExtendWhat:  "It ends at {at}. More time is a new hold: {rate} for each hour at most.",
 	FieldExtend:     "How much longer",
 
-	HomeTitle:       "Spillway",
-	HomeRentals:     "My rentals",
-	HomeNone:        "Nothing of yours is rented.",
-	HomeQuestions:   "Waiting for your decision",
-	HomeNoQuestions: "Nothing waits for you.",
-	HomeBudgets:     "Budgets",
-	HomeRent:        "Rent machines…",
-	HomeLine:        "*{rental}* · {what} · {state}\n{where}; so far {cost}, at most {most}; ends {ends}",
-	HomeQuestion:    "*{rental}* · {who} · {what}, {for}\n{place} for {project}: at most {most}; open until {at}",
-	HomeAt:          "As of {at}",
+	HomeTitle:     "Spillway",
+	HomeRentals:   "My rentals",
+	HomeNone:      "Nothing of yours is rented.",
+	HomeQuestions: "Waiting for your decision",
+	HomeBudgets:   "Budgets",
+	HomeRent:      "Rent machines…",
+	HomeLine:      "*{rental}* · {what} · {state}\n{where}; so far {cost}, at most {most}; ends {ends}",
+	HomeQuestion:  "*{rental}* · {who} · {what}, {for}\n{place} for {project}: at most {most}; open until {at}",
+	HomeAt:        "As of {at}",
 
 	States: map[bridge.State]string{"waiting": "waits for a yes", "launching": "starting", "joining": "starting", "admitted": "running", "draining": "draining", "releasing": "going back", "settled": "released", "closed": "never rented"},
 }
