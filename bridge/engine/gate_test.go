@@ -75,6 +75,24 @@ func TestS_F83_MachineThatFailsItsChecksIsGivenBackAtOnce(t *testing.T) {
 	})
 }
 
+func TestMachineThatFallsIllTakesNoMoreJobs(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		gated(w, 1)
+		w.registered(1)
+		w.hears("a-001", fit())
+		w.until(5*time.Second, "running", w.state("1", "running"))
+		for range 3 { // agents repeat themselves
+			w.hears("a-001", unfit())
+			time.Sleep(2 * time.Second)
+		}
+		if n := w.warnings("gpus: 7, not 8"); n != 1 || w.cluster.called("Drain") != 1 || w.cluster.called("Requeue") != 0 {
+			t.Errorf("told %d times, %d drains, %d requeues; want 1, 1, 0", n, w.cluster.called("Drain"), w.cluster.called("Requeue"))
+		}
+		w.until(5*time.Minute, "job done where it was", w.state("1", "done"))
+		w.settled(10 * time.Minute)
+	})
+}
+
 func TestGangWithAnUnfitMachineGoesBackWhole(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		gated(w, 2)

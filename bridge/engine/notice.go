@@ -122,8 +122,36 @@ func (e *Engine) restore(ctx context.Context, c *cycle, r *bridge.Rental) error 
 	for _, n := range nodes {
 		delete(e.memory.drained, n)
 	}
-	r.Alerted = nil // a next notice is told to its jobs again
+	q, _ := c.queue(r.Cluster)
+	for _, run := range q.on(nodes...) {
+		r.Alerted = without(r.Alerted, run.Job) // a next notice is told to it again
+	}
 	return e.save(ctx, c, r)
+}
+
+// ail keeps new jobs off machines whose agents find them unfit after they were
+// let in. What runs there runs on; idle, they are given back like any other.
+func (e *Engine) ail(ctx context.Context, c *cycle, r *bridge.Rental) error {
+	var errs []error
+	for i := range r.Machines {
+		m := &r.Machines[i]
+		h, ok := e.reports.of(r, m)
+		if !ok || !e.o.Gate || m.State != bridge.MachineJoined || h.Health != bridge.HealthUnfit || e.memory.drained[m.Node] {
+			continue
+		}
+		err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error {
+			return s.Drain(ctx, []string{m.Node}, "spillway: unfit")
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("drain unfit %s: %w", m.Node, err))
+			continue
+		}
+		e.memory.drained[m.Node] = true
+		n := c.tellMachine(bridge.NewsWarning, r, m)
+		n.Why, n.Text = bridge.ReasonUnfit, "takes no more jobs: "+h.failures()
+		errs = append(errs, e.store.Tell(ctx, n))
+	}
+	return errors.Join(errs...)
 }
 
 // aftermath looks at jobs that are not on the machines any more that they were
@@ -131,12 +159,14 @@ func (e *Engine) restore(ctx context.Context, c *cycle, r *bridge.Rental) error 
 // rest of it is done as if we had.
 func (e *Engine) aftermath(ctx context.Context, c *cycle, r *bridge.Rental, q *sight) error {
 	var errs []error
+	here := jobsOf(q.on(nodesOf(r, bridge.MachineNoticed, bridge.MachineJoined, bridge.MachineGone, bridge.MachineReleasing)...))
 	for _, job := range slices.Clone(r.Alerted) {
-		if slices.ContainsFunc(q.Runs, func(run bridge.Run) bool { return run.Job == job }) {
+		if slices.Contains(here, job) {
 			continue
 		}
 		_, under := c.marks.Requeued[r.Cluster][job]
-		if under || !q.queued(job) {
+		elsewhere := slices.ContainsFunc(q.Runs, func(run bridge.Run) bool { return run.Job == job })
+		if under || !elsewhere && !q.queued(job) {
 			r.Alerted = without(r.Alerted, job)
 			errs = append(errs, e.save(ctx, c, r))
 			continue

@@ -27,7 +27,7 @@ func (e *Engine) reclaim(ctx context.Context, c *cycle) error {
 		if noticed := nodesOf(&r, bridge.MachineNoticed); len(noticed) > 0 && r.State != bridge.StateReleasing {
 			errs = append(errs, e.vacate(ctx, c, &r, noticed))
 		}
-		errs = append(errs, e.restore(ctx, c, &r), e.bury(ctx, c, &r))
+		errs = append(errs, e.restore(ctx, c, &r), e.ail(ctx, c, &r), e.bury(ctx, c, &r))
 	}
 	errs = append(errs, e.expedite(ctx, c), e.revive(ctx, c))
 	return errors.Join(errs...)
