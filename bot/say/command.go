@@ -36,11 +36,11 @@ func (t *turn) command(ctx context.Context) ([]talk.Effect, error) {
 
 // read tells which words a phone had changed.
 func (t *turn) read(r *words.Request) string {
-	text := ""
+	var b strings.Builder
 	for _, w := range r.Read {
-		text += t.words.Gap + fill(t.words.Read, "typed", w.Typed, "as", w.As)
+		b.WriteString(t.words.Gap + fill(t.words.Read, "typed", w.Typed, "as", w.As))
 	}
-	return text
+	return b.String()
 }
 
 // whoami says who the asker is taken for.

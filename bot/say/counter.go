@@ -18,7 +18,8 @@ type Options struct {
 	Desk Desk
 	// Key seals the values of buttons; it stays the same over restarts.
 	Key []byte
-	// Channel is where cards go, an id, and ChannelName what people call it.
+	// Channel is where cards go, an id, and ChannelName how it is written in
+	// mrkdwn.
 	Channel, ChannelName string
 	// Lang is the language of the channel, LangOf that of a Unix account's
 	// direct messages; nil: the channel's.
@@ -48,9 +49,6 @@ func New(o Options) *Counter {
 		o.Confirm = bridge.Money{Micro: 25 * bridge.Micro, Currency: "USD"}
 	}
 	o.ConfirmPart = cmp.Or(o.ConfirmPart, 20)
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
 	return &Counter{Options: o}
 }
 

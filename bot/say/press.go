@@ -16,7 +16,7 @@ func (t *turn) pressed(ctx context.Context) ([]talk.Effect, error) {
 	verb := card.Verb(t.in.Action)
 	v, err := card.OpenAs(t.Key, t.in.Value, verb)
 	if err != nil {
-		return t.reply(t.words.NotOurs), nil
+		return t.reply(t.words.NotOurs), nil //nolint:nilerr // Somebody else's value is answered, not failed at.
 	}
 	out, err := t.press(ctx, v)
 	if err != nil {
@@ -97,23 +97,7 @@ func (t *turn) sentRent(ctx context.Context) ([]talk.Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := ""
-	for _, f := range []struct{ field, before, after string }{
-		{card.FieldJob, "job ", ""}, {card.FieldMachines, "", " machines"}, {card.FieldCount, "", " gpus"}, {card.FieldGPU, "gpu ", ""},
-		{card.FieldProject, "project ", ""}, {card.FieldMarket, "", ""}, {card.FieldMax, "max ", ""}, {card.FieldFor, "for ", ""}, {card.FieldReason, `"`, `"`},
-	} {
-		v := desk.Tidy(t.in.State[f.field])
-		switch {
-		case v == "" || f.field == card.FieldMarket && v == "any":
-			continue
-		case f.field == card.FieldReason:
-			v = plainly(t.in.State[f.field])
-		case f.field == card.FieldFor && timeOfDay(v):
-			f.before = "until "
-		}
-		line += " " + f.before + v + f.after
-	}
-	r, err := words.Parse(words.RentCommand, line, k)
+	r, err := words.Parse(words.RentCommand, typedIn(t.in.State), k)
 	if err != nil {
 		return []talk.Effect{{Surface: talk.FormErrors, Errors: map[string]string{field(desk.AsError(err), t.in.State): t.who.Lang.Wrong(desk.AsError(err))}}}, nil
 	}
@@ -140,7 +124,7 @@ func (t *turn) sentRent(ctx context.Context) ([]talk.Effect, error) {
 func (t *turn) sentDeny(ctx context.Context) ([]talk.Effect, error) {
 	v, err := card.OpenAs(t.Key, t.in.Private, card.Deny)
 	if err != nil {
-		return t.reply(t.words.NotOurs), nil
+		return t.reply(t.words.NotOurs), nil //nolint:nilerr // Somebody else's value is answered, not failed at.
 	}
 	text, wrong := t.pen.DenyReason(t.in.State)
 	if wrong != "" {
@@ -156,7 +140,7 @@ func (t *turn) sentDeny(ctx context.Context) ([]talk.Effect, error) {
 func (t *turn) sentExtend(ctx context.Context) ([]talk.Effect, error) {
 	v, err := card.OpenAs(t.Key, t.in.Private, card.Extend)
 	if err != nil {
-		return t.reply(t.words.NotOurs), nil
+		return t.reply(t.words.NotOurs), nil //nolint:nilerr // Somebody else's value is answered, not failed at.
 	}
 	text := desk.Tidy(t.in.State[card.FieldFor])
 	if timeOfDay(text) {

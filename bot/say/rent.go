@@ -88,7 +88,11 @@ func (t *turn) ask(ctx context.Context, req *desk.RentRequest, r *words.Request)
 	default:
 		text = t.rented(&a)
 	}
-	return t.reply(text + t.read(r)), nil
+	m := card.Quote(text + t.read(r))
+	if a.Waiting {
+		m.Blocks = append(m.Blocks, t.inChannel()...)
+	}
+	return t.show(m), nil
 }
 
 // rented says the three numbers of a rental that was made.
@@ -110,15 +114,15 @@ func (t *turn) rented(a *desk.RentAnswer) string {
 func (t *turn) waits(a *desk.RentAnswer) string {
 	r := &a.Rental
 	return fill(t.words.Waits, "id", string(r.ID), "expected", r.Expected.String(), "market", t.market(r.Pool.Market), "most", r.Hold.String(),
-		"left", t.short(a.Budgets, r.Hold), "who", t.people(a.Approvers), "until", t.when(r.AskUntil), "for", t.span(int64(r.AskUntil.Sub(t.Clock())/time.Second))) +
-		t.inChannel()
+		"left", t.short(a.Budgets, r.Hold), "who", t.people(a.Approvers), "until", t.when(r.AskUntil), "for", t.span(int64(r.AskUntil.Sub(t.Clock())/time.Second)))
 }
 
-func (t *turn) inChannel() string {
+// inChannel says where the question is. It is mrkdwn, and nobody else's text.
+func (t *turn) inChannel() []slack.Block {
 	if t.ChannelName == "" {
-		return ""
+		return nil
 	}
-	return t.words.Gap + fill(t.words.InChannel, "channel", t.ChannelName)
+	return card.Say(fill(t.words.InChannel, "channel", t.ChannelName)).Blocks
 }
 
 // missing opens the form, filled with what was understood, when what or how

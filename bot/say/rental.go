@@ -115,8 +115,10 @@ func (t *turn) longer(ctx context.Context, id string, ws []string, twice bool) (
 	case a.Repeated:
 		return t.reply(fill(t.words.ExtendedBefore, "id", id, "until", t.when(a.Until), "try", "/rent extend "+id+" "+desk.Line(ws)+" --again")), nil
 	case a.Question != nil:
-		return t.reply(fill(t.words.ExtendWaits, "by", by, "id", id, "question", string(a.Question.ID), "expected", a.Expected.String(), "more", a.More.String(),
-			"left", t.short(a.Budgets, a.More), "who", t.people(a.Approvers), "was", t.when(a.Was)) + t.inChannel()), nil
+		m := card.Quote(fill(t.words.ExtendWaits, "by", by, "id", id, "question", string(a.Question.ID), "expected", a.Expected.String(), "more", a.More.String(),
+			"left", t.short(a.Budgets, a.More), "who", t.people(a.Approvers), "was", t.when(a.Was)))
+		m.Blocks = append(m.Blocks, t.inChannel()...)
+		return t.show(m), nil
 	}
 	return t.reply(fill(t.words.Extended, "by", by, "id", id, "expected", a.Expected.String(), "more", a.More.String(), "until", t.when(a.Until), "keeps", t.keeps(a.Budgets, a.More))), nil
 }

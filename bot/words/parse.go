@@ -75,7 +75,7 @@ func (p *parser) flags() {
 // readings are the words whose dashes were read as the two of a flag.
 func readings(text string) []Reading {
 	var out []Reading
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		first, _ := utf8.DecodeRuneInString(w)
 		if first == '-' || first < 0x80 {
 			continue

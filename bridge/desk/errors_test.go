@@ -21,7 +21,7 @@ func formats(t *testing.T) []string {
 	at := map[string]int{"wrong": 2, "Wrong": 2, "no": 2, "amiss": 0, "says": 0, "bad": 1}
 	seen := map[string]bool{}
 	for _, dir := range []string{".", "../../bot/words"} {
-		err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") || filepath.Dir(p) != filepath.Clean(dir) {
 				return err
 			}

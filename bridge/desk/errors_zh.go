@@ -2,7 +2,7 @@ package desk
 
 // chineseErrors are the twins of what errors say, by the English format; the
 // facts come in the same order, or are numbered.
-var chineseErrors = map[string]string{
+var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	// What to rent, and for how long.
 	"say what, for how long, and for which project":                     "请说明要什么、多久、由哪个项目付款",
 	"for how long? A duration is never guessed":                         "要多久？时长从不猜测",

@@ -216,7 +216,7 @@ func refusal(r *request, best *Quoted) error {
 		}
 	case bridge.ReasonTooDear:
 		if above(best.AtMost, r.wish.Max) {
-			e.says("it may cost up to %s, more than the %s you gave", best.AtMost, r.wish.Max)
+			e = e.says("it may cost up to %s, more than the %s you gave", best.AtMost, r.wish.Max)
 			if w, ok := r.shorter(best); ok {
 				e.Try = "spillway rent " + w.String()
 			}
@@ -224,7 +224,7 @@ func refusal(r *request, best *Quoted) error {
 		}
 	case bridge.ReasonMost:
 		if t := r.terms; r.wish.duration() > t.Life && t.Life > 0 {
-			e.says("policy lets machines live %s at most", Span(t.Life))
+			e = e.says("policy lets machines live %s at most", Span(t.Life))
 			w := r.wish
 			w.Until, w.Seconds = time.Time{}, int64(t.Life/time.Second)
 			e.Try = "spillway rent " + w.String()
