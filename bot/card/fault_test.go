@@ -105,6 +105,32 @@ func TestB_F19_TooLongIsCutNotLost(t *testing.T) {
 	}
 }
 
+// What is cut twice still says how much is missing in all.
+func TestTwiceCutSaysHowMuchIsMissing(t *testing.T) {
+	text := func(n int) *slack.SectionBlock {
+		return slack.NewSectionBlock(slack.NewTextBlockObject(slack.PlainTextType, strings.Repeat("长", n), false, false), nil, nil)
+	}
+	m := card.Fit(talk.Message{Text: "x", Blocks: []slack.Block{text(5000), text(2900), text(2900), text(2900), text(2900)}})
+	if err := card.Validate(m); err != nil {
+		t.Error(err)
+	}
+	total := 0
+	for _, b := range m.Blocks {
+		s := b.(*slack.SectionBlock).Text.Text
+		missing := 0
+		if i := strings.LastIndex(s, "… ("); i >= 0 {
+			if _, err := fmt.Sscanf(s[i:], "… (%d more)", &missing); err != nil {
+				t.Fatal(err)
+			}
+			s = s[:i]
+		}
+		total += utf8.RuneCountInString(s) + missing
+	}
+	if total != 5000+4*2900 {
+		t.Errorf("%d characters are shown or said to be missing", total)
+	}
+}
+
 // Whatever is drawn fits, and the buttons of a question are always there.
 func TestAnythingFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab <>&*`_~長👩‍🔬\u202e\n")), 0, 9000, -1)

@@ -1,7 +1,9 @@
 package card
 
 import (
+	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/slack-go/slack"
@@ -50,14 +52,22 @@ func clip(s string, most int) string {
 	if n <= most {
 		return s
 	}
+	before := 0 // characters that were cut off earlier
+	if m := wasCut.FindStringSubmatch(s); m != nil {
+		before, _ = strconv.Atoi(m[1]) // digits that do not fit count for nothing
+		s = strings.TrimSuffix(s, m[0])
+	}
+	n = length(s)
 	runes := []rune(s)
-	for keep := most - 1; keep >= most-20 && keep >= 0; keep-- {
-		if end := "… (" + strconv.Itoa(n-keep) + " more)"; keep+length(end) <= most {
+	for keep := min(n, most) - 1; keep >= most-20 && keep >= 0; keep-- {
+		if end := "… (" + strconv.Itoa(n-keep+before) + " more)"; keep+length(end) <= most {
 			return whole(runes[:keep]) + end
 		}
 	}
-	return whole(runes[:max(0, most-1)]) + "…"
+	return whole(runes[:max(0, min(n, most)-1)]) + "…"
 }
+
+var wasCut = regexp.MustCompile(`… \((\d{1,9}) more\)$`)
 
 // whole drops a mark of ours that was cut in the middle, such as "<!date^17…",
 // and half an entity.
