@@ -14,7 +14,7 @@ SLOW       := ./slurm/... ./bridge/sandbox/... ./bridge/cloud/... ./bridge/cmd/.
 SLOW_TIME  := 20m
 QUICK      := ./bridge ./bridge/ledger/... ./bridge/store/... ./bridge/engine/... ./bridge/enrol/... ./bridge/desk/... ./bridge/config/... ./policies/...
 QUICK_TIME := 10m
-RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/...
+RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/... ./bot
 
 .PHONY: help
 help: ## this list
@@ -44,7 +44,7 @@ quick: ## under a minute: what needs no root and no server
 
 .PHONY: lint
 lint: ## golangci-lint at its pinned version, go vet and gofmt
-	@test -z "$$(gofmt -l bridge slurm policies)" || { gofmt -l bridge slurm policies; exit 1; }
+	@test -z "$$(gofmt -l bridge slurm policies bot)" || { gofmt -l bridge slurm policies bot; exit 1; }
 	@$(GO) vet ./...
 	@$(GO) run -modfile=go.lint.mod github.com/golangci/golangci-lint/v2/cmd/golangci-lint run ./...
 

@@ -290,6 +290,20 @@ func (b *Bot) tidy(ctx context.Context) error {
 	}
 }
 
+// parting is how much longer than ctx something goes on that was begun.
+const parting = 3 * time.Second
+
+// outlive is a context that ends a moment after ctx, so that what was begun is
+// finished and yet a daemon that is told to end does.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(parting, cancel)
+		context.AfterFunc(out, func() { t.Stop() })
+	})
+	return out, func() { stop(); cancel() }
+}
+
 // sleep waits; false when ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

@@ -36,7 +36,10 @@ func TestAFloodOfCardsLosesNoneAndDecisionsGoFirst(t *testing.T) {
 		return out
 	}
 	r.begin()
-	const cards = 1000
+	cards := 1000
+	if testing.Short() {
+		cards = 200
+	}
 	var news []bridge.News
 	for i := range cards {
 		news = append(news, bridge.News{Kind: bridge.NewsReserved, Text: fmt.Sprintf("report-%04d", i)})

@@ -124,6 +124,8 @@ func (x *outbox) giveBack(key string) {
 // deliver brings what is in the box to Slack, the most urgent first, until ctx
 // ends; calls under way are finished.
 func (b *Bot) deliver(ctx context.Context) error {
+	longer, end := outlive(ctx)
+	defer end()
 	var air sync.WaitGroup
 	defer air.Wait()
 	var list []bridge.Parcel
@@ -139,7 +141,7 @@ func (b *Bot) deliver(ctx context.Context) error {
 			}
 		}
 		var next time.Duration
-		list, next = b.launch(ctx, &air, list)
+		list, next = b.launch(longer, &air, list)
 		t := time.NewTimer(next)
 		select {
 		case <-ctx.Done():
@@ -207,7 +209,7 @@ func (b *Bot) launch(ctx context.Context, air *sync.WaitGroup, list []bridge.Par
 			paced[kindOf(&p)] = true
 		}
 		if until.IsZero() {
-			air.Go(func() { b.fly(context.WithoutCancel(ctx), p) })
+			air.Go(func() { b.fly(ctx, p) })
 		} else {
 			next = min(next, max(until.Sub(now), time.Millisecond))
 		}

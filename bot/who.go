@@ -195,7 +195,9 @@ func (r *registry) account(ctx context.Context, u *slack.User, in *talk.Interact
 	}
 	if r.accounts.EmailDomain != "" {
 		name, domain, ok := strings.Cut(strings.ToLower(u.Profile.Email), "@")
-		if ok && domain == strings.ToLower(r.accounts.EmailDomain) {
+		// Who can make addresses is no administrator by that: root is in the table or
+		// nowhere.
+		if ok && domain == strings.ToLower(r.accounts.EmailDomain) && name != "root" {
 			if !u.IsEmailConfirmed && len(found) == 0 {
 				return "", &Refusal{Reason: reasonUnconfirmed}
 			}

@@ -90,6 +90,7 @@ func TestAccountsByAddressOnlyWhereTheConfigurationSaysSo(t *testing.T) {
 	}{
 		"address is off":              {bot.Accounts{Users: map[string]string{team + "/" + lea: "lea"}}, ana, "", "No account"},
 		"address is on":               {bot.Accounts{EmailDomain: "hpc.example"}, ana, "ana", ""},
+		"the address of root":         {bot.Accounts{EmailDomain: "hpc.example"}, "U0ROOT001", "", "No account"},
 		"another domain":              {bot.Accounts{EmailDomain: "other.example"}, ana, "", "No account"},
 		"an address nobody confirmed": {bot.Accounts{EmailDomain: "hpc.example"}, "U0NEW0001", "", "has not confirmed"},
 		"table and address agree":     {bot.Accounts{EmailDomain: "hpc.example", Users: map[string]string{team + "/" + ana: "ana"}}, ana, "ana", ""},
@@ -99,7 +100,10 @@ func TestAccountsByAddressOnlyWhereTheConfigurationSaysSo(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, slackd.Options{})
+			w := slackd.DefaultWorkspace()
+			w.Users = append(w.Users, &slackd.User{ID: "U0ROOT001", Name: "root", Email: "root@hpc.example", TeamID: team, Locale: "en-US", Zone: "UTC"})
+			w.Channels[1].Members = append(w.Channels[1].Members, "U0ROOT001")
+			r := newRig(t, slackd.Options{Workspace: w})
 			r.options.Accounts = c.accounts
 			r.begin()
 			if c.want == "" {

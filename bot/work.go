@@ -19,12 +19,14 @@ import (
 
 // work answers interactions until ctx ends. What was begun is finished.
 func (b *Bot) work(ctx context.Context) error {
+	longer, end := outlive(ctx)
+	defer end()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case j := <-b.inbox.jobs:
-			b.answer(context.WithoutCancel(ctx), j)
+			b.answer(longer, j)
 		}
 	}
 }

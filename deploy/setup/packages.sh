@@ -12,7 +12,7 @@ case "${1:-}" in
 demo) want="mmdebstrap ip:iproute2 nsenter:util-linux" ;;
 test)
 	noto=/usr/share/fonts
-	want="mmdebstrap ip:iproute2 nsenter:util-linux strace gcc npm chromium fc-match:fontconfig"
+	want="mmdebstrap ip:iproute2 nsenter:util-linux strace gcc curl npm chromium fc-match:fontconfig"
 	want="$want $noto/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk $noto/truetype/noto/NotoColorEmoji.ttf:fonts-noto-color-emoji"
 	;;
 *) echo "usage: packages.sh demo|test" >&2; exit 2 ;;

@@ -29,8 +29,11 @@ import (
 )
 
 // slackAgain is how long after Slack refused the bot it is tried again: an app
-// may be installed anew.
-const slackAgain = 5 * time.Minute
+// may be installed anew. slackSoon is the same for every other reason.
+const (
+	slackAgain = 5 * time.Minute
+	slackSoon  = 10 * time.Second
+)
 
 // chat is the daemon's part that talks to Slack. Nothing waits for it.
 type chat struct {
@@ -128,11 +131,15 @@ func (d *daemon) serveSlack(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // It ends because the daemon does.
 		}
-		d.log.ErrorContext(ctx, "the Slack bot has stopped, the rest goes on; decide with `spillway approve`", "error", err, "again_in", slackAgain)
+		pause := slackSoon
+		if errors.Is(err, bot.ErrEnded) {
+			pause = slackAgain
+		}
+		d.log.ErrorContext(ctx, "the Slack bot has stopped, the rest goes on; decide with `spillway approve`", "error", err, "again_in", pause)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(slackAgain):
+		case <-time.After(pause):
 		}
 	}
 }
