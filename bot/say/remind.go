@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"spillway.sh/spillway/bot/card"
@@ -128,9 +127,8 @@ func (c *Counter) overdue(ctx context.Context, r *desk.Rental, now time.Time) (t
 		e.Lane, e.Once = talk.Expiries, fmt.Sprintf("lapsed/%s/%d", r.ID, r.Revision)
 		return e, ok
 	case r.State == bridge.StateAdmitted && r.IdleSecs >= int64(idleFor/time.Second) && r.Requester != "":
-		since := now.Add(-time.Duration(r.IdleSecs) * time.Second).UTC().Truncate(time.Minute)
 		m := c.penFor(c.langOf(r.Requester), nil).Idle(r)
-		return talk.Effect{Surface: talk.Direct, Lane: talk.Alerts, Account: r.Requester, Once: "idle/" + strings.Join([]string{string(r.ID), since.Format(time.RFC3339)}, "/"), Message: card.Fit(m)}, true
+		return talk.Effect{Surface: talk.Direct, Lane: talk.Alerts, Account: r.Requester, Once: "idle/" + string(r.ID) + "/" + r.IdleSince.UTC().Format(time.RFC3339), Message: card.Fit(m)}, true
 	}
 	return talk.Effect{}, false
 }

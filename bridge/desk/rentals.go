@@ -42,6 +42,7 @@ type Rental struct {
 	Expires   time.Time       `json:"expires"`
 	AskUntil  time.Time       `json:"ask_until"`
 	IdleSecs  int64           `json:"idle_seconds"`
+	IdleSince time.Time       `json:"idle_since,omitzero"`
 	IdleMost  int64           `json:"idle_most_seconds"` // released after this long without a job
 	Why       bridge.Reason   `json:"why"`
 	Note      string          `json:"note,omitempty"`
@@ -91,7 +92,7 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 		})
 	}
 	if !r.IdleSince.IsZero() && !r.State.Ended() && now.After(r.IdleSince) {
-		out.IdleSecs = int64(now.Sub(r.IdleSince) / time.Second)
+		out.IdleSecs, out.IdleSince = int64(now.Sub(r.IdleSince)/time.Second), r.IdleSince
 	}
 	return out
 }

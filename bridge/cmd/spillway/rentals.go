@@ -26,7 +26,7 @@ func (rentalsCmd) Help() string {
 
 JSON keys: rentals[] (id, version, state, since, cluster, account, requester, class, jobs[], pool{cloud, region, zone,
 type, market}, shape, count, machines[], rate, hold, expected, cost, created, expires, ask_until, idle_seconds,
-idle_most_seconds, why, note, approved_by, revision, digest, yeses[] (who, at), life_seconds, max_rate, running[],
+idle_since, idle_most_seconds, why, note, approved_by, revision, digest, yeses[] (who, at), life_seconds, max_rate, running[],
 extends, release_at); with an id: rental, news[].`
 }
 
