@@ -75,12 +75,15 @@ func (a *app) socketPath() string {
 
 // ask asks the daemon. While it is down, what only reads is answered from the
 // store, and said to be.
-func ask[Q, A any](a *app, what desk.Ask[Q, A], q Q) (A, error) {
+func ask[Q, A any](a *app, what desk.Ask[Q, A], q Q) (A, error) { return askIn(a.ctx, a, what, q) }
+
+// askIn is ask for as long as ctx lasts.
+func askIn[Q, A any](ctx context.Context, a *app, what desk.Ask[Q, A], q Q) (A, error) {
 	if a.client == nil {
 		a.client = socket.NewClient(a.socketPath())
 		a.closes = append(a.closes, func() error { a.client.Close(); return nil })
 	}
-	answer, err := socket.Call(a.ctx, a.client, what, q)
+	answer, err := socket.Call(ctx, a.client, what, q)
 	if err == nil || !errors.Is(err, socket.ErrDown) || !what.Reads {
 		return answer, err
 	}
@@ -95,7 +98,7 @@ func ask[Q, A any](a *app, what desk.Ask[Q, A], q Q) (A, error) {
 		return answer, err
 	}
 	fmt.Fprintln(a.errs, "(the daemon is not running; this is from its store)")
-	return what.Do(d, a.ctx, me, q)
+	return what.Do(d, ctx, me, q)
 }
 
 // me is the person at the keyboard, for questions answered without the daemon.

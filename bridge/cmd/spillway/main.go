@@ -55,6 +55,7 @@ type commands struct {
 	Node        nodeCmd        `cmd:"" group:"site" help:"The agent of a rented machine; its boot script starts it."`
 	Ledger      ledgerCmd      `cmd:"" group:"site" help:"Prove that the books balance."`
 	Doctor      doctorCmd      `cmd:"" group:"site" help:"Look for what is in the way on this cluster, and print the lines to change."`
+	Drill       drillCmd       `cmd:"" group:"site" help:"Try an offer out: rent one machine, run a probe on it, give it back."`
 	Bot         botCmd         `cmd:"" group:"site" help:"The Slack bot: its doctor, the local Slack's page."`
 	CheckConfig checkConfigCmd `cmd:"" group:"site" help:"Read configuration and policy, and say every mistake."`
 	Localcloud  localcloudCmd  `cmd:"" group:"site" help:"A cloud on this host, for tests and demonstrations."`

@@ -64,6 +64,12 @@ type rig struct {
 // newRig starts all of it and ends it with the test.
 func newRig(t *testing.T, version string) *rig {
 	t.Helper()
+	return newRigOn(t, slurmtest.Options{Version: version, Overlays: 30})
+}
+
+// newRigOn is newRig with a cluster of the given kind.
+func newRigOn(t *testing.T, options slurmtest.Options) *rig {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "spillway-reclaim-") //nolint:usetesting // Users of the cluster enter it; none but its owner enters t.TempDir.
 	must(t, err)
 	must(t, os.Chmod(dir, 0o755))
@@ -72,7 +78,8 @@ func newRig(t *testing.T, version string) *rig {
 		must(t, errors.Join(err, os.RemoveAll(dir)))
 	})
 	r := &rig{t: t, dir: dir}
-	r.cluster = slurmtest.New(t, slurmtest.Options{Dir: filepath.Join(dir, "slurm"), Version: version, Overlays: 30})
+	options.Dir = filepath.Join(dir, "slurm")
+	r.cluster = slurmtest.New(t, options)
 	t.Cleanup(func() {
 		if text, err := os.ReadFile(r.cluster.ControllerLog()); err == nil && t.Failed() {
 			t.Logf("last of slurmctld:\n%s", text[max(0, len(text)-12000):])
@@ -251,6 +258,10 @@ accounts: [{account: "*", to: research/vision}]
 defaults: {most: 40, idle: 3s, life: 2h, wait: 1s}
 classes: {P2: {reclaims: 100}}
 rules:
+  - name: trainers
+    when: job.restartable && job.name.startsWith("torch-")
+    class: P2
+    signal: {name: USR1, to: steps, window: 5s, for: all}
   - name: handlers
     when: job.restartable && job.name.startsWith("train-")
     class: P2

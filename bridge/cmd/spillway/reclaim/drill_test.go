@@ -1,0 +1,90 @@
+package reclaim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spillway.sh/spillway/bridge/cloud/local/wire"
+	"spillway.sh/spillway/bridge/cmd/spillway/drill"
+	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/desk/socket"
+)
+
+// TestDrill tries offers out with the real binary: a machine that is fit, one
+// that comes with fewer GPUs than were paid for, and a folder that is not
+// there. Whatever comes of it, nothing is left.
+func TestDrill(t *testing.T) {
+	s := &siege{rig: newRig(t, "22.05")}
+	s.scratch = s.folder(s.cluster.SharedDir())
+	s.until(time.Minute, "offers are seen", func() bool {
+		a, err := socket.Call(t.Context(), s.client, desk.AskPrices, desk.PricesRequest{})
+		return err == nil && len(a.Prices) > 0
+	})
+	got, said, code := s.drill(s.scratch)
+	if code != 0 || !got.Fit || got.Cost.Micro <= 0 || got.Held.Micro <= got.Cost.Micro {
+		t.Errorf("a machine that is fit: exit %d, %+v\n%s", code, got, said)
+	}
+	var names []string
+	for _, step := range got.Steps {
+		names = append(names, step.Name)
+	}
+	want := []string{"order", "create", "boot, check and join", "let in", "start of the job", "gpus", "disk", "network", "checkpoint-write", "checkpoint-read", "give back and settle"}
+	if !slices.Equal(names, want) {
+		t.Errorf("steps %q, want %q", names, want)
+	}
+	if n := strings.Count(said, "\n["); n != len(want)-1 || !strings.Contains(said, "[###########]") {
+		t.Errorf("the bar shows %d steps:\n%s", n+1, said)
+	}
+	s.nothingLeft("a drill that went well")
+
+	must(t, s.fault(wire.Fault{Kind: wire.FaultWrongGPUs, Op: "create", Count: 1}))
+	got, said, code = s.drill(s.scratch)
+	if code != 7 || got.Fit || len(got.Wrong) == 0 || !strings.Contains(strings.Join(got.Wrong, " "), "7 of 8") {
+		t.Errorf("a machine with seven GPUs: exit %d, %+v\n%s", code, got, said)
+	}
+	s.nothingLeft("a drill of an unfit machine")
+
+	_, said, code = s.drill(filepath.Join(s.scratch, "missing"))
+	if code != 2 || !strings.Contains(said, "is no folder here") {
+		t.Errorf("a folder that is not there: exit %d\n%s", code, said)
+	}
+}
+
+// drill runs the command and returns its answer, what it told on the way, and
+// its exit code.
+func (s *siege) drill(dir string) (drill.Result, string, int) {
+	s.t.Helper()
+	c := exec.CommandContext(s.t.Context(), exe, "drill", "--config", s.path("spillway.yaml"), "--type", "s.gpu8", "--spot",
+		"--dir", dir, "--size", "8", "--within", "3m", "--yes", "-o", "json")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	var r drill.Result
+	if out.Len() > 0 {
+		must(s.t, json.Unmarshal(out.Bytes(), &r))
+	}
+	return r, errs.String(), c.ProcessState.ExitCode()
+}
+
+// nothingLeft checks that no rental, job or file of a drill remains.
+func (s *siege) nothingLeft(what string) {
+	s.t.Helper()
+	s.until(time.Minute, "all given back after "+what, func() bool { return len(s.rentals()) == 0 })
+	s.until(time.Minute, "the probe is gone after "+what, func() bool { return !strings.Contains(s.queue(), "drill") })
+	files, err := filepath.Glob(filepath.Join(s.scratch, ".spillway-drill*"))
+	must(s.t, err)
+	if len(files) > 0 {
+		s.t.Errorf("%s leaves %q", what, files)
+	}
+}
