@@ -60,7 +60,7 @@ var fields = []field{
 	{"OverSubscribe", text(func(j *job) *string { return &j.Sharing })},
 	{"CoreSpec", text(func(j *job) *string { return &j.CoreSpec })},
 	{"Requeue", boolean(func(j *job) *bool { return &j.Requeue })},
-	{"BatchFlag", boolean(func(j *job) *bool { return &j.Batch })},
+	{"BatchFlag", readBatch},
 	{"RestartCnt", count(func(j *job) *int { return &j.Restarts })},
 	{"NodeList", text(func(j *job) *string { return &j.NodeList })},
 	{"Reason", text(func(j *job) *string { return &j.Reason })},
@@ -132,6 +132,14 @@ func (j *job) setTopology(name string, n int) {
 		j.Topology = map[string]int{}
 	}
 	j.Topology[name] = n
+}
+
+// readBatch reads whether a job has a script. slurmctld counts there how often
+// it sent the script out, so a job whose node died at the wrong moment has a 2.
+func readBatch(j *job, v string) error {
+	n, err := strconv.ParseUint(v, 10, 16)
+	j.Batch = n > 0
+	return err
 }
 
 func boolean(at func(*job) *bool) func(*job, string) error {
