@@ -32,6 +32,22 @@ func TestS_F21_RegisteredAndDeafIsNotAdmitted(t *testing.T) {
 	})
 }
 
+func TestS_F44_F68_NothingStartsBeforeTheWholeGangHasJoined(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.cluster.submit("1", 2, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "two machines", func() bool { return w.told(bridge.NewsCreated) == 2 })
+		w.a.setup(func(c *cloud) { c.machines["a-002"].upAt = time.Now().Add(2 * time.Minute) })
+		time.Sleep(time.Minute)
+		if st := w.job("1").state; st != "pending" || w.cluster.called("Admit") != 0 || w.told(bridge.NewsJoined) != 1 {
+			t.Errorf("the job is %s, %d admissions, %d joined; want it pending, 0, 1", st, w.cluster.called("Admit"), w.told(bridge.NewsJoined))
+		}
+		w.until(2*time.Minute, "running", w.state("1", "running"))
+		w.until(5*time.Minute, "job done", w.state("1", "done"))
+		w.settled(5 * time.Minute)
+	})
+}
+
 func TestS_F30_PhasesOfABootAreTold(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.a.boot = 20 * time.Second
