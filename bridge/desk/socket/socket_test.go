@@ -36,6 +36,7 @@ func (s *shelf) Recent(context.Context, int) ([]bridge.Rental, error) { return n
 
 type noRules struct{}
 
+func (noRules) Approval() bridge.Approval                         { return bridge.Approval{} }
 func (noRules) Budgets() []bridge.Budget                          { return nil }
 func (noRules) Terms(*bridge.Demand, *bridge.Facts) *bridge.Terms { return &bridge.Terms{} }
 
