@@ -2,9 +2,11 @@ package reclaim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,37 +84,28 @@ func plainRequeue(ctx context.Context, t *testing.T) (ward, error) {
 		}
 	}()
 	dir := filepath.Join(c.SharedDir(), "home", "alice", "work")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o777), os.Chmod(dir, 0o777)); err != nil {
 		return w, err
 	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		return w, err
-	}
-	names := []string{"train-single", "exit-zero"}
-	for _, k := range kinds {
-		if k.Name != names[0] && k.Name != names[1] {
-			continue
-		}
-		if _, err := c.Submit(ctx, sandbox.Alice, k.script(dir, 40), "--job-name="+k.Name, "--exclusive"); err != nil {
-			return w, err
+	for i := range kinds {
+		if k := &kinds[i]; slices.Contains(plainKinds, k.Name) {
+			if _, err := c.Submit(ctx, sandbox.Alice, k.script(dir, 40), "--job-name="+k.Name, "--exclusive"); err != nil {
+				return w, err
+			}
 		}
 	}
 	began := map[string]time.Time{}
-	for _, name := range names {
+	for _, name := range plainKinds {
 		r, err := awaitRecord(ctx, dir, name, func(r *record) bool { return len(r.Runs) == 1 && r.Runs[0].Last >= 14 })
 		if err != nil {
 			return w, err
 		}
-		for _, m := range c.Nodes() {
-			if m.Name() == r.Runs[0].Nodes {
-				began[name] = time.Now()
-				if err := syscall.Kill(m.PID(), syscall.SIGKILL); err != nil {
-					return w, fmt.Errorf("kill %s: %w", m.Name(), err)
-				}
-			}
+		began[name] = time.Now()
+		if err := die(c, r.Runs[0].Nodes); err != nil {
+			return w, err
 		}
 	}
-	for _, name := range names {
+	for _, name := range plainKinds {
 		r, err := awaitRecord(ctx, dir, name, func(r *record) bool { return r.Done > 0 })
 		if err != nil {
 			return w, err
@@ -126,6 +119,19 @@ func plainRequeue(ctx context.Context, t *testing.T) (ward, error) {
 		}
 	}
 	return w, nil
+}
+
+// plainKinds are the jobs that are compared.
+var plainKinds = []string{"train-single", "exit-zero"}
+
+// die ends a node at once, with all that runs on it.
+func die(c *slurmtest.Cluster, node string) error {
+	for _, m := range c.Nodes() {
+		if m.Name() == node {
+			return syscall.Kill(m.PID(), syscall.SIGKILL)
+		}
+	}
+	return fmt.Errorf("no node %s", node)
 }
 
 // awaitRecord polls a job's log.
