@@ -112,7 +112,8 @@ func (p Pen) ReleaseAsk(r *desk.Rental, now time.Time) talk.Message {
 func (p Pen) Alert(n *bridge.News, r *desk.Rental) (talk.Message, bool) {
 	w := p.words()
 	text := map[bridge.NewsKind]string{
-		bridge.NewsNotice: w.Notice, bridge.NewsReclaimed: w.Reclaimed, bridge.NewsRequeued: w.Requeued, bridge.NewsFrozen: w.Frozen, bridge.NewsThawed: w.Thawed,
+		bridge.NewsNotice: w.Notice, bridge.NewsCalledOff: w.CalledOff, bridge.NewsReclaimed: w.Reclaimed, bridge.NewsRequeued: w.Requeued,
+		bridge.NewsResumed: w.Resumed, bridge.NewsLost: w.LostWork, bridge.NewsFrozen: w.Frozen, bridge.NewsThawed: w.Thawed,
 		bridge.NewsProtected: w.Protected, bridge.NewsOrphan: w.Orphan, bridge.NewsExtended: w.Extended, bridge.NewsChanged: w.Changed, bridge.NewsAgreed: w.Agreed, bridge.NewsWarning: w.Warning,
 	}[n.Kind]
 	if text == "" {

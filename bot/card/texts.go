@@ -84,7 +84,10 @@ type words struct {
 	Notice    string
 	NoticeAt  string
 	Reclaimed string
+	CalledOff string
 	Requeued  string
+	Resumed   string
+	LostWork  string
 	IdleAlert string
 	Frozen    string
 	Thawed    string
@@ -267,7 +270,10 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	Notice:    ":warning: The cloud takes {node} of {rental} back{at}. Its jobs are asked to write their checkpoints.",
 	NoticeAt:  " at {at}",
 	Reclaimed: ":recycle: The cloud took {node} of {rental} back.",
+	CalledOff: ":relieved: The cloud lets {node} of {rental} run on after all.",
 	Requeued:  ":arrows_counterclockwise: Job {job} is back in the queue after {node} was taken back.",
+	Resumed:   ":arrow_forward: Job {job} runs on from its checkpoint; {cost} of work is done again.",
+	LostWork:  ":warning: Job {job} runs again from the beginning; {cost} of work is lost.",
 	IdleAlert: ":zzz: {rental} ({what}) has had no job for {for}, and costs {rate} an hour.",
 	Frozen:    ":snowflake: {who} froze new spending. What runs goes on.",
 	Thawed:    ":sunny: {who} let spending go on.",
