@@ -81,24 +81,24 @@ func nameHost(ctx context.Context, node, hosts string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	add := ""
+	var add strings.Builder
 	if !strings.Contains(string(text), " "+node+"\n") {
-		add += "127.0.1.1 " + node + "\n"
+		add.WriteString("127.0.1.1 " + node + "\n")
 	}
 	for pair := range strings.SplitSeq(hosts, ",") {
 		_, name, ok := strings.Cut(pair, " ")
 		if ok && name != "" && exec.CommandContext(ctx, "getent", "hosts", name).Run() != nil {
-			add += pair + "\n"
+			add.WriteString(pair + "\n")
 		}
 	}
-	if add == "" {
+	if add.Len() == 0 {
 		return nil
 	}
 	f, err := os.OpenFile("/etc/hosts", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(add)
+	_, err = f.WriteString(add.String())
 	return errors.Join(err, f.Chmod(0o644), f.Close())
 }
 
@@ -267,8 +267,11 @@ func (m *Member) once(ctx context.Context, args []string, tell func(bridge.Stage
 	if err := os.WriteFile(slurmdRecord, []byte(record), 0o600); err != nil {
 		m.log().Warn("record slurmd", "err", err) // A restarted agent would start a second one, which ends at once.
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // How it ended is in its state.
+		close(done)
+	}()
 	settled := time.NewTimer(settling)
 	defer settled.Stop()
 	for {

@@ -19,7 +19,10 @@ import (
 // fleet is one rental of many machines that all have the same address.
 type fleet struct{ rental bridge.Rental }
 
-func (f *fleet) Rental(context.Context, bridge.RentalID) (bridge.Rental, error) { return f.rental, nil }
+func (f *fleet) Rental(context.Context, bridge.RentalID) (bridge.Rental, error) {
+	return f.rental, nil
+}
+
 func (f *fleet) ClaimEnrolment(context.Context, bridge.RentalID, string, string) error {
 	return nil
 }

@@ -135,7 +135,8 @@ func (a *Agent) prepare(ctx context.Context) error {
 		return err
 	}
 	a.stage(bridge.Stage{Name: stagePrepare, OK: true, Took: a.o.Clock() - began})
-	return a.forgetTicket()
+	a.forgetTicket()
+	return nil
 }
 
 // stagePrepare is the stage of writing keys and configuration.

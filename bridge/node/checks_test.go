@@ -139,6 +139,18 @@ func TestStorageOfTheOwnerAlone(t *testing.T) {
 	if _, err := timeAs(t.Context(), dir, 4003, 4003); !os.IsPermission(err) {
 		t.Errorf("somebody else: %v", err)
 	}
+	found := make(chan finding)
+	go func() {
+		runtime.LockOSThread() // Never unlocked: the thread has lost root's rights, as on such a file system.
+		if err := unix.Setfsuid(4003); err != nil {
+			found <- finding{got: err.Error()}
+			return
+		}
+		found <- lookAtStorage(t.Context(), &bridge.Wants{Storage: []string{dir}, Owner: &bridge.Owner{Name: "o", UID: 4001, GID: 4002}})
+	}()
+	if f := <-found; !f.ok {
+		t.Errorf("where root may not write, the owner does not either: %+v", f)
+	}
 	if _, err := timeFile(t.Context(), dir); err != nil {
 		t.Errorf("the agent's other threads have lost their rights: %v", err)
 	}

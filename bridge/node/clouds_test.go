@@ -165,7 +165,6 @@ func TestWhatIsNoAnswerIsNoNotice(t *testing.T) {
 func TestAServiceThatHangsIsLeftAlone(t *testing.T) {
 	for name, e := range clouds() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			c := e.cloud(serve(t, e.service))
 			look(t, c)
 			e.service.Hang(true)

@@ -75,8 +75,7 @@ func tryWrite(dir string) error {
 
 // plainError leaves out the temporary name in an error.
 func plainError(err error) string {
-	var p *os.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Op + ": " + p.Err.Error()
 	}
 	return err.Error()
@@ -86,11 +85,6 @@ func plainError(err error) string {
 // not the machine's own root, and answers.
 func lookAtMounts(ctx context.Context, mountinfo string, places []string) finding {
 	f := finding{want: strings.Join(places, ", ")}
-	text, err := os.ReadFile(mountinfo)
-	if err != nil {
-		f.got = err.Error()
-		return f
-	}
 	var missing []string
 	for _, place := range places {
 		if ctx.Err() != nil {
@@ -101,7 +95,8 @@ func lookAtMounts(ctx context.Context, mountinfo string, places []string) findin
 		}
 	}
 	if len(missing) == 0 {
-		if text, err = os.ReadFile(mountinfo); err != nil {
+		text, err := os.ReadFile(mountinfo)
+		if err != nil {
 			f.got = err.Error()
 			return f
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -78,7 +79,8 @@ func (a *Agent) enrol(ctx context.Context, instance string) error {
 		a.o.Log.Warn("enrolment", "err", err)
 	}
 	a.o.Log.Info("enrolled", "node", a.grant.Node, "expires", a.grant.Expires)
-	return a.remember()
+	a.remember()
+	return nil
 }
 
 // middle is when a question that was sent at one time and answered at another
@@ -87,12 +89,10 @@ func middle(sent, answered time.Time) time.Time { return sent.Add(answered.Sub(s
 
 // remember keeps the grant for the agent's next run. The lease is written
 // first: without it the rest is of no use.
-func (a *Agent) remember() error {
+func (a *Agent) remember() {
 	g := a.grant
 	g.Lease, g.Fields = "", map[string]string{}
-	for name, value := range a.grant.Fields {
-		g.Fields[name] = value
-	}
+	maps.Copy(g.Fields, a.grant.Fields)
 	for _, name := range secretFields {
 		delete(g.Fields, name)
 	}
@@ -107,18 +107,16 @@ func (a *Agent) remember() error {
 		// It can go on; only a restart of the agent would have to enrol again.
 		a.o.Log.Warn("keep what was granted", "err", err)
 	}
-	return nil
 }
 
 // forgetTicket removes the ticket once all is written that it was good for.
-func (a *Agent) forgetTicket() error {
+func (a *Agent) forgetTicket() {
 	if _, err := os.Stat(a.path(grantFile)); err != nil {
-		return nil // Not kept: the ticket may be needed again.
+		return // Not kept: the ticket may be needed again.
 	}
 	if err := os.Remove(a.o.TicketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.o.Log.Warn("remove the used ticket", "err", err)
 	}
-	return nil
 }
 
 // recall takes up what was granted before. A grant whose secrets may not have
