@@ -133,7 +133,9 @@ func (d *Desk) history(ctx context.Context, a *ExplainAnswer, owner *string) err
 		}
 		*owner = cmp.Or(*owner, r.Requester)
 		a.Cluster = cmp.Or(a.Cluster, r.Cluster)
-		a.Rentals = append(a.Rentals, asRental(r, d.Now()))
+		out := asRental(r, d.Now())
+		d.hear(&out)
+		a.Rentals = append(a.Rentals, out)
 		news, err := d.Reader.News(ctx, NewsFilter{Rental: r.ID, Job: a.Job, Limit: recentNews})
 		if err != nil {
 			return unreadable(err)

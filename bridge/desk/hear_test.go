@@ -27,3 +27,20 @@ func TestRentalShowsWhatItsMachinesSay(t *testing.T) {
 	}
 	(&Desk{}).hear(&r) // with the daemon down nobody hears them
 }
+
+func TestExplainShowsWhatTheJobsMachinesSay(t *testing.T) {
+	d, w := newWorld(t)
+	said := bridge.Report{Health: bridge.HealthChecking, Stages: []bridge.Stage{{Name: "10-dataset", OK: true, Took: 12 * time.Second}}}
+	d.Reporter = agents{"r-0013/i-1": said}
+	w.rentals = []bridge.Rental{{
+		ID: "r-0013", State: bridge.StateJoining, Cluster: "main", Requester: "ana", Jobs: []bridge.JobID{"4711"}, Count: 1,
+		Machines: []bridge.Machine{{Node: "sw-0013-0", ID: "i-1", State: bridge.MachineCreated}},
+	}}
+	a, err := d.Explain(t.Context(), d.as("ana"), ExplainRequest{Job: "4711"})
+	if err != nil || len(a.Rentals) != 1 {
+		t.Fatalf("%d rentals, %v", len(a.Rentals), err)
+	}
+	if diff := cmp.Diff(&said, a.Rentals[0].Machines[0].Report); diff != "" {
+		t.Errorf("its machine says (-want +got):\n%s", diff)
+	}
+}

@@ -42,8 +42,14 @@ func TestS_F47_RegisteredIsNotReady(t *testing.T) {
 		if w.told(bridge.NewsJoined) != 0 || w.cluster.called("Admit") != 0 {
 			t.Fatal("a machine was admitted while it still checked itself")
 		}
-		w.hears("a-001", fit())
+		ready := fit()
+		ready.Stages = []bridge.Stage{{Name: "prepare", OK: true, Took: 300 * time.Millisecond}, {Name: "10-dataset", OK: true, Took: 12400 * time.Millisecond}}
+		w.hears("a-001", ready)
 		w.until(2*time.Second, "running", w.state("1", "running"))
+		i := slices.IndexFunc(w.news(), func(n bridge.News) bool { return n.Kind == bridge.NewsJoined })
+		if got := w.news()[i].Text; got != "prepare 0.3 s, 10-dataset 12.4 s" {
+			t.Errorf("it joined after %q; want each stage with its time", got)
+		}
 		w.until(5*time.Minute, "job done", w.state("1", "done"))
 		w.settled(5 * time.Minute)
 	})

@@ -214,3 +214,12 @@ func (h *heard) failures() string {
 	}
 	return strings.Join(out, "; ")
 }
+
+// readied says how long each stage of getting ready took.
+func (h *heard) readied() string {
+	var out []string
+	for _, s := range h.Stages {
+		out = append(out, fmt.Sprintf("%s %.1f s", s.Name, s.Took.Seconds()))
+	}
+	return strings.Join(out, ", ")
+}

@@ -45,7 +45,7 @@ func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *si
 			news = append(news, t)
 		case ready:
 			m.State, m.Joined = bridge.MachineJoined, c.now
-			news = append(news, c.tellMachine(bridge.NewsJoined, r, m))
+			news = append(news, e.joined(c, r, m))
 		}
 	}
 	if len(news) > 0 {
@@ -62,6 +62,16 @@ func (e *Engine) register(ctx context.Context, c *cycle, r *bridge.Rental, q *si
 		return err
 	}
 	return e.admit(ctx, c, r, q)
+}
+
+// joined tells that a machine is ready, and how long each stage of that took,
+// which is known from the machine alone and gone with it.
+func (e *Engine) joined(c *cycle, r *bridge.Rental, m *bridge.Machine) bridge.News {
+	n := c.tellMachine(bridge.NewsJoined, r, m)
+	if h, ok := e.reports.of(r, m); ok {
+		n.Text = h.readied()
+	}
+	return n
 }
 
 // fault is why a machine is not taken.

@@ -74,6 +74,9 @@ func sayExplain(p *page, e *desk.ExplainAnswer, lang desk.Lang) {
 		p.line("")
 		p.line("Rented for it:")
 		sayRentals(p, e.Rentals)
+		for i := range e.Rentals {
+			sayStages(p, &e.Rentals[i])
+		}
 	}
 	if len(e.News) > 0 {
 		p.line("")

@@ -7,6 +7,7 @@ import (
 
 	"spillway.sh/spillway/bot"
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cmd/spillway/drill"
 	"spillway.sh/spillway/bridge/desk"
 )
 
@@ -34,7 +35,7 @@ func TestHelpNamesEveryKeyOfItsJSON(t *testing.T) {
 		{queueCmd{}.Help(), []any{desk.QueueAnswer{}, desk.QueueRow{}}},
 		{explainCmd{}.Help(), []any{desk.ExplainAnswer{}}},
 		{checkpointsCmd{}.Help(), []any{desk.CheckpointsAnswer{}, bridge.CheckpointRule{}, bridge.PassedCheckpoint{}}},
-		{rentalsCmd{}.Help(), []any{desk.RentalsAnswer{}, desk.RentalAnswer{}, desk.Rental{}}},
+		{rentalsCmd{}.Help(), []any{desk.RentalsAnswer{}, desk.RentalAnswer{}, desk.Rental{}, desk.Machine{}, bridge.Report{}, bridge.Check{}, bridge.Stage{}}},
 		{spendCmd{}.Help(), []any{desk.SpendAnswer{}, desk.Balance{}}},
 		{planCmd{}.Help(), []any{desk.PlanAnswer{}, desk.Planned{}, desk.Returned{}}},
 		{newsCmd{}.Help(), []any{bridge.News{}}},
@@ -50,6 +51,7 @@ func TestHelpNamesEveryKeyOfItsJSON(t *testing.T) {
 		{releaseCmd{}.Help(), []any{desk.ReleaseAnswer{}, desk.Released{}, byTagAnswer{}, tagged{}}},
 		{approveCmd{}.Help(), []any{desk.DecideAnswer{}, desk.QuestionAnswer{}, desk.Question{}}},
 		{denyCmd{}.Help(), []any{desk.DecideAnswer{}}},
+		{drillCmd{}.Help(), []any{drill.Result{}, drill.Step{}}},
 		{ledgerCheckCmd{}.Help(), []any{desk.LedgerAnswer{}}},
 		{doctorCmd{}.Help(), []any{doctorAnswer{}, finding{}}},
 		{botDoctorCmd{}.Help(), []any{botDoctorAnswer{}, bot.Finding{}}},

@@ -27,7 +27,8 @@ func (rentalsCmd) Help() string {
 JSON keys: rentals[] (id, version, state, since, cluster, account, requester, class, jobs[], pool{cloud, region, zone,
 type, market}, shape, count, machines[], rate, hold, expected, cost, created, expires, ask_until, idle_seconds,
 idle_since, idle_most_seconds, why, note, approved_by, revision, digest, yeses[] (who, at), life_seconds, max_rate, running[],
-extends, release_at); with an id: rental, news[].`
+extends, release_at); with an id: rental, news[]. Of each machine: node, id, state, started, stopped, reclaim_at, fault,
+report{at, health, checks[] (name, ok, got, want, took), stages[] (name, ok, took, text), busy, gpu_pm, notice}, heard.`
 }
 
 // Run lists rentals, or shows one.
@@ -162,6 +163,7 @@ func sayRental(p *page, a *desk.RentalAnswer, lang desk.Lang) {
 		}
 		p.table("MACHINE\tSTATE\tCLOUD'S ID\tSTARTED\tSTOPPED\tITS AGENT SAYS\tFAULT", rows)
 	}
+	sayStages(p, r)
 	if len(a.News) > 0 {
 		p.line("")
 		p.line("What happened:")

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"strings"
 	"testing"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
@@ -19,5 +22,28 @@ func TestWhatAnAgentSaysInAFewWords(t *testing.T) {
 		if got := agentSays(&desk.Machine{Report: report}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestStagesAreShownWithTheirTimes(t *testing.T) {
+	r := desk.Rental{Machines: []desk.Machine{{Node: "sw-0013-0"}, {Node: "sw-0013-1", Report: &bridge.Report{Stages: []bridge.Stage{
+		{Name: "prepare", OK: true, Took: 312 * time.Millisecond},
+		{Name: "10-dataset", OK: true, Took: 12400 * time.Millisecond, Text: "41 GiB"},
+		{Name: "gate", Took: 2 * time.Second, Text: "mounts: /data is missing\x1b[2J"},
+	}}}}}
+	var out strings.Builder
+	p := &page{bufio.NewWriter(&out)}
+	sayStages(p, &r)
+	sayStages(p, &desk.Rental{Machines: []desk.Machine{{Node: "sw-0026-0"}}}) // nothing said yet
+	if err := p.w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), `
+MACHINE    STAGE       STATE    TOOK    SAYS
+sw-0013-1  prepare     ok       0.3 s   -
+sw-0013-1  10-dataset  ok       12.4 s  41 GiB
+sw-0013-1  gate        not yet  2.0 s   mounts: /data is missing?[2J
+`; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
