@@ -38,6 +38,7 @@ type fullKey struct {
 //	a person said no, or nobody answered, not long ago       wait
 //	a rented machine of its project has room                 burst, by a route
 //	a local node with room fits                              wait
+//	its checkpoints are looked for the first time            wait
 //	its waiting time is not over                             wait
 //	it starts locally before a machine could boot            wait
 //	it could not end before its deadline                     never
@@ -126,7 +127,7 @@ func (l *look) closes(c *cluster, o *opening, v *Verdict) bool {
 			}
 		}
 	}
-	return l.answered(c, o.demand, v) || l.route(c, o, v) || l.fitsLocally(c, o, v) || l.early(o.entry, v) || l.blocked(o.payer, v)
+	return l.answered(c, o.demand, v) || l.route(c, o, v) || l.fitsLocally(c, o, v) || l.looking(c, o, v) || l.early(o.entry, v) || l.blocked(o.payer, v)
 }
 
 // byStanding returns the verdict a standing alone decides.
@@ -246,6 +247,16 @@ func (l *look) localPlaces(c *cluster, d *Demand) (places []*place, names []stri
 		}
 	}
 	return places, names, passed
+}
+
+// looking lets a job whose market depends on its checkpoint wait for the first
+// look at it.
+func (l *look) looking(c *cluster, o *opening, v *Verdict) bool {
+	if o.terms.Checkpoint == nil || !l.s.Looking[c.q.Cluster][o.job] {
+		return false
+	}
+	v.Kind, v.Why = Wait, ReasonLooking
+	return true
 }
 
 // early applies the waiting time, the scheduler's own estimate and the deadline.

@@ -57,7 +57,7 @@ func drawChange(t *rapid.T, s *Snapshot) *Snapshot {
 	case "reclaims":
 		n.Reclaims = map[string]map[JobID]int{"c": {drawJobID(t): rapid.IntRange(0, 3).Draw(t, "reclaims")}}
 	case "checkpoints":
-		n.Checkpoints = drawCheckpoints(t)
+		n.Checkpoints, n.Looking = drawCheckpoints(t), map[string]map[JobID]bool{"c": {drawJobID(t): true}}
 	case "hazards":
 		n.Hazards = drawHazards(t, n.Offers)
 	case "policy's time":

@@ -67,6 +67,10 @@ func copyBooks(s *Snapshot) Snapshot {
 	for cluster, marks := range c.Checkpoints {
 		c.Checkpoints[cluster] = maps.Clone(marks)
 	}
+	c.Looking = maps.Clone(s.Looking)
+	for cluster, jobs := range c.Looking {
+		c.Looking[cluster] = maps.Clone(jobs)
+	}
 	return c
 }
 
@@ -89,7 +93,7 @@ func (p *past) sameMoney(s *Snapshot) bool {
 	return now >= p.span.from && now < p.span.until &&
 		s.Frozen == old.Frozen && s.Protected == old.Protected && slices.Equal(s.Budgets, old.Budgets) &&
 		reflect.DeepEqual(s.Rentals, old.Rentals) && reflect.DeepEqual(s.Answers, old.Answers) && reflect.DeepEqual(s.Reclaims, old.Reclaims) &&
-		reflect.DeepEqual(s.Checkpoints, old.Checkpoints)
+		reflect.DeepEqual(s.Checkpoints, old.Checkpoints) && reflect.DeepEqual(s.Looking, old.Looking)
 }
 
 // sameMarket compares what can be bought.

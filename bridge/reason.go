@@ -28,6 +28,7 @@ const (
 	ReasonDenied      Reason = "denied"
 	ReasonLapsed      Reason = "not-answered"
 	ReasonLocalFree   Reason = "local-node-free"
+	ReasonLooking     Reason = "looking-for-checkpoint" // its market depends on one
 	ReasonAhead       Reason = "behind-in-queue"        // capacity found so far goes to jobs ahead
 	ReasonAheadOfPace Reason = "ahead-of-deadline-pace" // its deadline leaves time to wait for spot
 	// It never leaves.

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -92,6 +93,41 @@ type Rental struct {
 	Extends RentalID `json:"extends,omitempty"`
 	// ReleaseAt is when a person wants it drained; zero: as policy says.
 	ReleaseAt time.Time `json:"release_at,omitzero"`
+	// Until is the end that who asked by hand named, however late it is launched;
+	// zero: Life from its launch.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// EndFrom is when the machines of a rental launched now are off at the latest.
+func (r *Rental) EndFrom(now time.Time) time.Time {
+	end := now.Add(r.Life).Truncate(time.Second)
+	if !r.Until.IsZero() && r.Until.Before(end) {
+		return r.Until
+	}
+	return end
+}
+
+// Shorten gives a rental whose end was named the life that is left until then,
+// and the worst case of that life. Neither ever grows.
+func (r *Rental) Shorten(now time.Time) error {
+	left := r.Until.Sub(now)
+	if r.Until.IsZero() || left >= r.Life {
+		return nil
+	}
+	life := max(left, 0)
+	most, err := r.MaxRate.Cost(billed(life, r.Step, r.Minimum), r.Count, RoundUp)
+	if err != nil {
+		return fmt.Errorf("worst case of %s until %s: %w", r.ID, r.Until.UTC(), err)
+	}
+	c, err := most.Cmp(r.Hold)
+	if err != nil {
+		return fmt.Errorf("worst case of %s: %w", r.ID, err)
+	}
+	r.Life = life
+	if c < 0 {
+		r.Hold = most
+	}
+	return nil
 }
 
 // MachineState is the state of one machine of a rental.

@@ -27,6 +27,7 @@ type scenario struct {
 	Answers  []scenarioAnswer  `yaml:"answers"`
 	Reclaims map[JobID]int     `yaml:"reclaims"`
 	Marks    []scenarioMark    `yaml:"checkpoints"`
+	Looking  []JobID           `yaml:"looking"`
 	Hazards  []scenarioHazard  `yaml:"hazards"`
 	Frozen   bool              `yaml:"frozen"`
 	Shut     bool              `yaml:"protected"`
@@ -226,6 +227,12 @@ func (w *scenario) snapshot() *Snapshot {
 			s.Checkpoints = map[string]map[JobID]Checkpoint{"c": {}}
 		}
 		s.Checkpoints["c"][m.Job] = Checkpoint{Job: m.Job, At: noon.Add(-m.Age), Done: m.Done, Every: m.Every}
+	}
+	for _, j := range w.Looking {
+		if s.Looking == nil {
+			s.Looking = map[string]map[JobID]bool{"c": {}}
+		}
+		s.Looking["c"][j] = true
 	}
 	for _, h := range w.Hazards {
 		s.Hazards = append(s.Hazards, Hazard{Pool: pool(h.Pool), Lived: h.Lived, Taken: 1000 * h.Taken, At: noon.Add(-h.Age)})

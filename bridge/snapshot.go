@@ -43,6 +43,8 @@ type Snapshot struct {
 	// Checkpoints are the newest complete ones, per cluster and job; of a job
 	// that is not in here nothing is known.
 	Checkpoints map[string]map[JobID]Checkpoint `json:"checkpoints,omitempty"`
+	// Looking are jobs whose checkpoints are being looked for the first time.
+	Looking map[string]map[JobID]bool `json:"looking,omitempty"`
 	// Hazards are the reclaims seen of each spot pool.
 	Hazards []Hazard `json:"hazards,omitempty"`
 

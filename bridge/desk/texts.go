@@ -169,6 +169,10 @@ var english = map[bridge.Reason]wording{
 		"checkpoints too far apart",
 		"Only spot machines are allowed for it, and it would lose too much on one[: {detail}].", "It writes checkpoints more often (spillway checkpoints JOB), or policy allows on-demand machines.",
 	},
+	bridge.ReasonLooking: {
+		"looking for its checkpoint",
+		"Its market depends on its newest checkpoint, which is being looked for.", "The look comes back, in seconds.",
+	},
 	bridge.ReasonAheadOfPace: {
 		"ahead of its deadline",
 		"It is ahead of the pace its deadline asks for, so it waits for a spot machine[ until {until}].", "A spot machine can be had, or it falls behind and goes on demand.",

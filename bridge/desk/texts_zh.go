@@ -163,6 +163,10 @@ var chinese = map[bridge.Reason]wording{
 		"检查点间隔太长",
 		"只允许竞价机器，但在其上会损失太多工作[：{detail}]。", "作业更频繁地写检查点（spillway checkpoints JOB），或策略允许按需机器。",
 	},
+	bridge.ReasonLooking: {
+		"正在查找检查点",
+		"它用哪种机器取决于最新的检查点，正在查找。", "查找几秒内完成。",
+	},
 	bridge.ReasonAheadOfPace: {
 		"进度领先于截止时间",
 		"进度领先于截止时间的要求，因此等待竞价机器[，直到 {until}]。", "出现竞价机器，或进度落后而改用按需机器。",
