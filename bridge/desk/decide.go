@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -118,7 +117,10 @@ func (d *Desk) apply(ctx context.Context, r *bridge.Rental, p Person, q *DecideR
 		return saved, ResultExtended, err
 	}
 	if a.Yes {
-		changed.ApprovedBy, changed.Expires = a.Who, a.At.Add(r.Life).Truncate(time.Second)
+		if err := changed.Shorten(a.At); err != nil {
+			return *r, "", err
+		}
+		changed.ApprovedBy, changed.Expires, news.Cost = a.Who, changed.EndFrom(a.At), changed.Hold
 		saved, err := d.Writer.Approve(ctx, a, changed, d.Rules.Budgets(), news)
 		return saved, ResultApproved, err
 	}

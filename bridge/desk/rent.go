@@ -278,12 +278,15 @@ func (d *Desk) draw(ctx context.Context, o bridge.Order, key string, w *Wish) (b
 	}
 	now := d.Now()
 	r := bridge.Draw(id, &o, now)
-	r.Key, r.Note, r.Most = key, w.Reason, w.Max
+	r.Key, r.Note, r.Most, r.Until = key, w.Reason, w.Max, w.Until
 	news := bridge.News{At: now, Kind: bridge.NewsReserved, Cluster: r.Cluster, Rental: id, Who: o.Requester, Why: r.Why, Pool: &r.Pool, Cost: o.Hold}
 	if o.Ask == "" {
 		return d.Writer.Reserve(ctx, r, d.Rules.Budgets(), news)
 	}
 	r.State, r.Why, r.AskUntil = bridge.StateWaiting, o.Ask, now.Add(cmp.Or(o.AskFor, d.AskFor))
+	if !r.Until.IsZero() {
+		r.AskUntil = earlier(r.AskUntil, r.Until) // a yes after it would rent nothing
+	}
 	news.Kind, news.Why = bridge.NewsAsked, o.Ask
 	return d.Writer.Propose(ctx, r, news)
 }

@@ -56,6 +56,7 @@ type Rental struct {
 	Expected  bridge.Money    `json:"expected"`            // for its whole life, at the rate it was decided with
 	Extends   bridge.RentalID `json:"extends,omitempty"`   // a question: the rental that it wants to live longer
 	ReleaseAt time.Time       `json:"release_at,omitzero"` // a person wants it drained then
+	Until     time.Time       `json:"until,omitzero"`      // the end that who asked named
 }
 
 // Machine is one machine of a rental as people see it.
@@ -79,7 +80,7 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 		Count: r.Count, Machines: []Machine{}, Rate: r.Rate, Hold: r.Hold, Cost: r.Cost, Created: r.Created,
 		Expires: r.Expires, AskUntil: r.AskUntil, Why: r.Why, Note: r.Note, Approved: r.ApprovedBy,
 		Revision: r.Revision, Digest: r.Digest, Yeses: r.Yeses, Life: int64(r.Life / time.Second), MaxRate: r.MaxRate, Running: r.Running,
-		Extends: r.Extends, ReleaseAt: r.ReleaseAt, IdleMost: int64(r.Idle / time.Second),
+		Extends: r.Extends, ReleaseAt: r.ReleaseAt, Until: r.Until, IdleMost: int64(r.Idle / time.Second),
 	}
 	offer := bridge.Offer{Pool: r.Pool, Rate: r.Rate, Step: r.Step, Minimum: r.Minimum}
 	if price, err := bridge.PriceOf(&offer, &bridge.Terms{}, r.Life, r.Count); err == nil {

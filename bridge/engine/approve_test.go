@@ -109,3 +109,39 @@ func TestC_F06_LateYesToAVanishedDemandBuysNothing(t *testing.T) {
 		}
 	})
 }
+
+// An end that a person named holds for what is launched late, and nothing is
+// launched after it.
+func TestANamedEndIsTheEndHoweverLateItIsLaunched(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.start()
+		rent := func(until time.Duration) bridge.Rental {
+			id, err := w.store.NextID(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := w.order("")
+			o.Jobs, o.Idle = nil, 3*time.Hour
+			r := bridge.Draw(id, &o, w.now())
+			r.Until = w.now().Add(until).Truncate(time.Second)
+			r, err = w.store.Reserve(t.Context(), r, w.budgets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		r := rent(time.Hour)
+		w.engine.Wake()
+		w.until(time.Minute, "create sent", func() bool { return w.a.sent() == 1 })
+		if l := w.a.first(); !l.Expires.Equal(r.Until) {
+			t.Errorf("its machines are told to end at %s, want %s", l.Expires, r.Until)
+		}
+		w.settled(2 * time.Hour)
+		rent(-time.Minute)
+		w.engine.Wake()
+		w.settled(10 * time.Minute)
+		if w.a.sent() != 1 {
+			t.Errorf("%d calls: machines were made after their end", w.a.sent())
+		}
+	})
+}

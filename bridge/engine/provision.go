@@ -56,6 +56,8 @@ func (e *Engine) advance(ctx context.Context, c *cycle, r *bridge.Rental) error 
 		return e.save(ctx, c, r)
 	case c.over(r.Since.Add(e.limits.Launch)):
 		return e.giveUp(ctx, c, r, bridge.EventLate, bridge.ReasonLaunchLate)
+	case r.Launch.Token == "" && c.over(r.Until):
+		return e.giveUp(ctx, c, r, bridge.EventRelease, bridge.ReasonExpired)
 	case r.Launch.Token == "":
 		return e.approved(ctx, c, r)
 	case r.Handle == "":

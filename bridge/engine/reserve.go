@@ -70,7 +70,7 @@ func (e *Engine) propose(ctx context.Context, c *cycle, r bridge.Rental, o *brid
 // freeze fixes every parameter of the create call, so that each retry is the
 // same to the byte. The life of the machines begins now.
 func (e *Engine) freeze(ctx context.Context, c *cycle, r *bridge.Rental) error {
-	r.Expires = c.now.Add(r.Life).Truncate(time.Second)
+	r.Expires = r.EndFrom(c.now)
 	boot, err := e.o.Boot(r, c.now)
 	if err != nil {
 		return fmt.Errorf("ticket for rental %s: %w", r.ID, err)

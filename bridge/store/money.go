@@ -101,9 +101,14 @@ func (w *writing) approvable(d *bridge.Decision, was, next *bridge.Rental) error
 }
 
 // sameQuestion refuses a rental that is not what was asked about; a question
-// of before there were digests is compared by itself.
+// of before there were digests is compared by itself. One whose end was named may
+// live shorter, and hold less, the later the yes comes.
 func sameQuestion(was, next *bridge.Rental) error {
-	if asked := cmp.Or(was.Digest, bridge.DigestOf(was)); was.Cost != next.Cost || asked != bridge.DigestOf(next) {
+	as := *next
+	if c, err := next.Hold.Cmp(was.Hold); err == nil && c <= 0 && next.Life <= was.Life && !was.Until.IsZero() {
+		as.Life, as.Hold = was.Life, was.Hold
+	}
+	if asked := cmp.Or(was.Digest, bridge.DigestOf(was)); was.Cost != next.Cost || asked != bridge.DigestOf(&as) || !was.Until.Equal(next.Until) {
 		return fmt.Errorf("who, what, where, hold, ceiling, time or account of the question changed: %w", ErrMoney)
 	}
 	return nil

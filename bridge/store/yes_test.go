@@ -107,3 +107,37 @@ func TestB_F5_AYesAfterTheEndIsRefusedInTheTransaction(t *testing.T) {
 		t.Errorf("a late yes wrote to the ledger: %+v", report)
 	}
 }
+
+// A yes to a rental whose end was named may come late: it lives shorter then and
+// holds less, and nothing else of it may differ.
+func TestALateYesMayHoldLessOfARentalWithAnEnd(t *testing.T) {
+	s := open(t, t.TempDir(), newHands(noon))
+	is := must[bridge.Rental](t)
+	ends := newRental(t, s, bridge.StateWaiting, 10)
+	ends.Until = noon.Add(ends.Life)
+	asked := is(s.Propose(t.Context(), ends))
+	endless := is(s.Propose(t.Context(), newRental(t, s, bridge.StateWaiting, 10)))
+	shorter := func(r bridge.Rental) bridge.Rental {
+		r.State, r.Life, r.Hold = bridge.StateLaunching, r.Life-time.Minute, usd(8)
+		return r
+	}
+	for name, r := range map[string]bridge.Rental{
+		"no end was named": shorter(endless),
+		"a longer life":    func() bridge.Rental { r := shorter(asked); r.Life += time.Hour; return r }(),
+		"more is held":     func() bridge.Rental { r := shorter(asked); r.Hold = usd(11); return r }(),
+		"a later end":      func() bridge.Rental { r := shorter(asked); r.Until = r.Until.Add(time.Hour); return r }(),
+		"more machines":    func() bridge.Rental { r := shorter(asked); r.Count++; return r }(),
+	} {
+		if _, err := s.Approve(t.Context(), yes(r, "boss"), r, wide); err == nil {
+			t.Errorf("%s: it was let through", name)
+		}
+	}
+	got := is(s.Approve(t.Context(), yes(asked, "boss"), shorter(asked), wide))
+	if got.Hold != usd(8) || got.Digest != asked.Digest || got.Revision != asked.Revision {
+		t.Errorf("held %s, question %d", got.Hold, got.Revision)
+	}
+	if b, err := s.Balances(t.Context(), noon, wide); err != nil || b[0].Held != usd(8) {
+		t.Errorf("the budget holds %v (%v)", b, err)
+	}
+	checked(t, s)
+}
