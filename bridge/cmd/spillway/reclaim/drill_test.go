@@ -61,7 +61,7 @@ func TestDrill(t *testing.T) {
 // its exit code.
 func (s *siege) drill(dir string) (drill.Result, string, int) {
 	s.t.Helper()
-	c := exec.CommandContext(s.t.Context(), exe, "drill", "--config", s.path("spillway.yaml"), "--type", "s.gpu8", "--spot",
+	c := exec.CommandContext(s.t.Context(), exe, "drill", "--config", s.path("spillway.yaml"), "--type", "s.gpu8", "--spot", "-A", "vision",
 		"--dir", dir, "--size", "8", "--within", "3m", "--yes", "-o", "json")
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs

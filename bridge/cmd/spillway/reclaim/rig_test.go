@@ -187,7 +187,8 @@ func (r *rig) queue() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	out, err := r.cluster.Output(ctx, sandbox.Account{}, "sh", "-c", "squeue -a; sinfo -a -N -o '%N %P %T %E'")
-	return fmt.Sprint(out, err)
+	state, _ := exec.CommandContext(ctx, exe, "status", "--socket", r.path("spillway.sock")).CombinedOutput() // for its text alone
+	return fmt.Sprintf("%s%v\n%s", out, err, state)
 }
 
 // fault asks the cloud for one.
@@ -243,7 +244,7 @@ clouds:
       token_file: {{.Token}}
 enrol:
   listen: {{.Enrol}}
-limits: {list_every: 1s, offers_every: 10s, pool_down: 5s, reserve: 3s, absent_gap: 3s, orphan_age: 20s}
+limits: {list_every: 1s, offers_every: 10s, pool_down: 5s, reserve: 3s, absent_gap: 3s, orphan_age: 20s, breaker: {vanish_most: 100}}
 `
 
 // Jobs that opted in by their names are signalled and have five seconds; gone
