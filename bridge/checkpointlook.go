@@ -103,6 +103,14 @@ type Interruption struct {
 	// there had cost; negative: it did not resume.
 	From  int64 `json:"from"`
 	Worth Money `json:"worth"`
+	// Before is how long earlier runs had computed to where this one began.
+	Before time.Duration `json:"before,omitempty"`
+}
+
+// Done is how long the job had computed when a checkpoint was written: what it
+// began with, for one that is older than this run.
+func (i *Interruption) Done(written time.Time) time.Duration {
+	return i.Before + max(written.Sub(i.Started), 0)
 }
 
 // BestInterval is the time between two checkpoints that loses least to saving

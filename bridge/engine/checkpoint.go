@@ -26,7 +26,9 @@ type looks struct {
 	seen   map[string]*sight    // the queue that jobs were last taken from
 	waited map[string]time.Time // when those that wait were
 	under  int
-	newest map[string]map[bridge.JobID]bridge.Checkpoint // as snapshots have it: never changed, only replaced
+	// As snapshots have them: never changed, only replaced.
+	newest map[string]map[bridge.JobID]bridge.Checkpoint
+	first  map[string]map[bridge.JobID]bool
 }
 
 // looked is what is known of one job's checkpoints.
@@ -54,12 +56,12 @@ func (e *Engine) checkpoints(ctx context.Context, c *cycle) error {
 	}
 	changed := e.takeCheckpoints()
 	changed = e.wanted(c) || changed
-	err := e.followRuns(ctx, c)
-	e.lookDue(c)
-	if changed {
-		e.memory.looks.newest = e.memory.looks.all()
+	moved, err := e.followRuns(ctx, c)
+	changed = e.lookDue(c) || changed
+	ls := &e.memory.looks
+	if changed || moved {
+		ls.newest, ls.first = ls.all(c.marks.Runs), ls.unanswered()
 	}
-	c.snap.Checkpoints = e.memory.looks.newest
 	return err
 }
 
@@ -73,7 +75,7 @@ func (e *Engine) takeCheckpoints() (changed bool) {
 		if !ok {
 			continue
 		}
-		j.under, j.err = false, r.err
+		j.under, j.err, changed = false, r.err, true
 		ls.under--
 		e.healthOf(j)
 		if r.err != nil {
@@ -82,7 +84,7 @@ func (e *Engine) takeCheckpoints() (changed bool) {
 		if n := j.look.Newest; n != nil {
 			j.before = n
 		}
-		j.look, changed = got, true
+		j.look = got
 	}
 	return changed
 }
@@ -207,8 +209,9 @@ func (e *Engine) want(c *cycle, there map[string]bool, d *bridge.Demand, t *brid
 	j.job = bridge.CheckpointJob{Cluster: d.Cluster, Job: d.Job, User: d.User, Name: d.Name, Comment: d.Comment}
 }
 
-// lookDue starts the looks that are due, the longest overdue first.
-func (e *Engine) lookDue(c *cycle) {
+// lookDue starts the looks that are due, the longest overdue first, and reports
+// whether there were any.
+func (e *Engine) lookDue(c *cycle) bool {
 	ls := &e.memory.looks
 	var due []string
 	for key, j := range ls.jobs {
@@ -231,10 +234,26 @@ func (e *Engine) lookDue(c *cycle) {
 			return got, err
 		})
 	}
+	return len(due) > 0
 }
 
-// all gathers the newest of every job.
-func (ls *looks) all() map[string]map[bridge.JobID]bridge.Checkpoint {
+// unanswered are the jobs whose first look is not back.
+func (ls *looks) unanswered() map[string]map[bridge.JobID]bool {
+	out := map[string]map[bridge.JobID]bool{}
+	for _, j := range ls.jobs {
+		if !j.look.At.IsZero() || j.err != nil {
+			continue
+		}
+		if out[j.job.Cluster] == nil {
+			out[j.job.Cluster] = map[bridge.JobID]bool{}
+		}
+		out[j.job.Cluster][j.job.Job] = true
+	}
+	return out
+}
+
+// all gathers the newest of every job, with how long it had computed by then.
+func (ls *looks) all(runs map[string]map[bridge.JobID]bridge.Interruption) map[string]map[bridge.JobID]bridge.Checkpoint {
 	out := map[string]map[bridge.JobID]bridge.Checkpoint{}
 	for _, j := range ls.jobs {
 		if j.look.Newest == nil {
@@ -243,7 +262,11 @@ func (ls *looks) all() map[string]map[bridge.JobID]bridge.Checkpoint {
 		if out[j.job.Cluster] == nil {
 			out[j.job.Cluster] = map[bridge.JobID]bridge.Checkpoint{}
 		}
-		out[j.job.Cluster][j.job.Job] = *j.look.Newest
+		ck := *j.look.Newest
+		if run, ok := runs[j.job.Cluster][j.job.Job]; ok {
+			ck.Done = run.Done(ck.At)
+		}
+		out[j.job.Cluster][j.job.Job] = ck
 	}
 	return out
 }

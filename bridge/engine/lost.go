@@ -19,7 +19,7 @@ const verdictAfter = 5 * time.Minute
 // followRuns notes runs on rented machines, sees those that were broken off,
 // and tells what was lost when the job runs again. The marks are written once
 // for all of it, so that a crash neither forgets a loss nor tells it twice.
-func (e *Engine) followRuns(ctx context.Context, c *cycle) error {
+func (e *Engine) followRuns(ctx context.Context, c *cycle) (changed bool, err error) {
 	var errs []error
 	for cluster := range c.queues {
 		q, fresh := c.queue(cluster)
@@ -31,6 +31,7 @@ func (e *Engine) followRuns(ctx context.Context, c *cycle) error {
 		if len(news) == 0 && maps.Equal(old, next) {
 			continue
 		}
+		changed = true
 		errs = append(errs, e.remember(ctx, c, func(m *bridge.Marks) {
 			if m.Runs == nil {
 				m.Runs = map[string]map[bridge.JobID]bridge.Interruption{}
@@ -38,7 +39,7 @@ func (e *Engine) followRuns(ctx context.Context, c *cycle) error {
 			m.Runs[cluster] = next
 		}, news...))
 	}
-	return errors.Join(errs...)
+	return changed, errors.Join(errs...)
 }
 
 // runsNow is what is to be remembered of one cluster's runs, with the news.
@@ -112,6 +113,9 @@ func (e *Engine) followRun(c *cycle, q *sight, job bridge.JobID, was bridge.Inte
 		return nil, news // it runs on machines that are not ours
 	}
 	ours.From, ours.Worth = from, worth
+	if from >= 0 {
+		ours.Before = was.Done(e.resumedFrom(q.Cluster, job, started))
+	}
 	return ours, news
 }
 
@@ -148,12 +152,9 @@ func (e *Engine) verdict(c *cycle, cluster string, job bridge.JobID, was *bridge
 	if j == nil || j.look.At.Before(was.Stopped) {
 		return nil, from, worth, j == nil
 	}
-	ck := j.look.Newest
-	if ck != nil && ck.At.After(started) { // it has written one since
-		ck = j.before
-		if ck == nil || ck.At.After(started) {
-			return nil, from, worth, true
-		}
+	ck := e.checkpointBefore(cluster, job, started)
+	if ck == nil && j.look.Newest != nil {
+		return nil, from, worth, true // it has written one since, and the one before is not known
 	}
 	n := bridge.News{At: c.now, Cluster: cluster, Rental: was.Rental, Job: job, Pool: &was.Pool}
 	since := was.Started
@@ -178,6 +179,30 @@ func (e *Engine) verdict(c *cycle, cluster string, job bridge.JobID, was *bridge
 		worth = costOver(was.Rate, since.Sub(was.Started))
 	}
 	return []bridge.News{n}, from, worth, true
+}
+
+// resumedFrom is when the checkpoint that a run goes on from was written; zero:
+// there is none.
+func (e *Engine) resumedFrom(cluster string, job bridge.JobID, started time.Time) time.Time {
+	if ck := e.checkpointBefore(cluster, job, started); ck != nil {
+		return ck.At
+	}
+	return noTime
+}
+
+// checkpointBefore is the newest checkpoint known of a job that was written
+// before its present run.
+func (e *Engine) checkpointBefore(cluster string, job bridge.JobID, started time.Time) *bridge.Checkpoint {
+	j := e.memory.looks.jobs[jobKey(cluster, job)]
+	if j == nil {
+		return nil
+	}
+	for _, ck := range []*bridge.Checkpoint{j.look.Newest, j.before} {
+		if ck != nil && !ck.At.After(started) {
+			return ck
+		}
+	}
+	return nil
 }
 
 // costOver is what so much time of a run cost.

@@ -197,7 +197,7 @@ func (e *Engine) snapshot(c *cycle) {
 	c.snap = bridge.Snapshot{
 		Now: c.now, Offers: c.offers, Budgets: c.budgets,
 		Pools: c.marks.Pools, Answers: c.marks.Answers, Reclaims: c.marks.Reclaims,
-		MaxQueueAge: e.limits.QueueAge, Checkpoints: e.memory.looks.newest,
+		MaxQueueAge: e.limits.QueueAge, Checkpoints: e.memory.looks.newest, Looking: e.memory.looks.first,
 		Frozen: c.marks.Frozen, Protected: c.marks.Protected != "",
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
