@@ -36,6 +36,7 @@ type looked struct {
 	job     bridge.CheckpointJob
 	rule    *bridge.CheckpointRule
 	running bool
+	wanted  time.Time // since
 	due     time.Time // of the next look
 	under   bool
 	look    bridge.CheckpointLook // the latest that was finished
@@ -60,7 +61,10 @@ func (e *Engine) checkpoints(ctx context.Context, c *cycle) error {
 	changed = e.lookDue(c) || changed
 	ls := &e.memory.looks
 	if changed || moved {
-		ls.newest, ls.first = ls.all(c.marks.Runs), ls.unanswered()
+		ls.newest = ls.all(c.marks.Runs)
+	}
+	if changed || len(ls.first) > 0 {
+		ls.first = ls.unanswered(c.now)
 	}
 	return err
 }
@@ -199,7 +203,7 @@ func (e *Engine) want(c *cycle, there map[string]bool, d *bridge.Demand, t *brid
 	there[key] = true
 	j := e.memory.looks.jobs[key]
 	if j == nil {
-		j = &looked{due: c.now}
+		j = &looked{wanted: c.now, due: c.now}
 		e.memory.looks.jobs[key] = j
 	}
 	if j.running != running {
@@ -237,11 +241,15 @@ func (e *Engine) lookDue(c *cycle) bool {
 	return len(due) > 0
 }
 
+// patience is how long a job waits for the first look at its checkpoints: a
+// storage that hangs must not hold it up.
+const patience = 10 * time.Second
+
 // unanswered are the jobs whose first look is not back.
-func (ls *looks) unanswered() map[string]map[bridge.JobID]bool {
+func (ls *looks) unanswered(now time.Time) map[string]map[bridge.JobID]bool {
 	out := map[string]map[bridge.JobID]bool{}
 	for _, j := range ls.jobs {
-		if !j.look.At.IsZero() || j.err != nil {
+		if !j.look.At.IsZero() || j.err != nil || now.Sub(j.wanted) >= patience {
 			continue
 		}
 		if out[j.job.Cluster] == nil {
