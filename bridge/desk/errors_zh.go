@@ -18,6 +18,7 @@ var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	"%s is not a number of things one can rent (1 to %d)":               "%s 不是可租用的数量（1 到 %d）",
 	"%s%s is not an amount":                                             "%s%s 不是数量",
 	"how many? A number is missing after %q":                            "多少？%q 后面缺少数字",
+	"%d is no smaller size than %d":                                     "%d 不小于 %d",
 	"a number in the request is out of range: %d":                       "请求中的数字超出范围：%d",
 	"a cloud or region is missing after %q":                             "%q 后面缺少云或区域",
 	"no cloud, region or zone is called %q; known: %s":                  "没有名为 %q 的云、区域或可用区；已知：%s",

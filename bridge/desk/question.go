@@ -29,6 +29,8 @@ type Question struct {
 	Needs     int       `json:"needs"`           // persons who have to say yes
 	Urgent    bool      `json:"urgent"`          // about to lapse: the escalation is asked too
 	Ended     *Result   `json:"ended,omitempty"` // how, if it is closed
+	// Local is when the scheduler expects its jobs to start without it, if it does.
+	Local *Local `json:"local,omitempty"`
 }
 
 // Question answers what waits for a decision, and whether the asker may decide.
@@ -67,7 +69,7 @@ func (d *Desk) asQuestion(ctx context.Context, p Person, r *bridge.Rental, lang 
 	if err != nil {
 		return Question{}, err
 	}
-	out := Question{Rental: asRental(r, d.Now()), Budgets: asBalances(bs), Exceeds: []Balance{}, Approvers: d.asked(r), Urgent: !r.Escalated.IsZero()}
+	out := Question{Rental: asRental(r, d.Now()), Budgets: asBalances(bs), Exceeds: []Balance{}, Approvers: d.asked(r), Urgent: !r.Escalated.IsZero(), Local: d.ifDenied(r)}
 	stake, err := d.stake(ctx, r)
 	if err != nil {
 		return Question{}, err

@@ -30,6 +30,8 @@ type QuoteAnswer struct {
 	Budgets    []Balance      `json:"budgets"` // of the account, widest first
 	// Why nothing fits, when Offers is empty.
 	Why string `json:"why,omitempty"`
+	// Local is what the local queue would do instead; nil while it is not seen.
+	Local *Local `json:"local,omitempty"`
 	// ID rents what is quoted until Good; empty when none of it can be had.
 	ID   string    `json:"id,omitempty"`
 	Good time.Time `json:"good_until,omitzero"`
@@ -92,6 +94,11 @@ func (d *Desk) Quote(ctx context.Context, p Person, q QuoteRequest) (QuoteAnswer
 	a := QuoteAnswer{
 		At: d.Now(), Understood: req.wish.String(), Cluster: req.cluster, Account: req.account,
 		Duration: req.wish.Seconds, Offers: quotes, Budgets: asBalances(req.bs),
+	}
+	if req.demand != nil {
+		a.Local = d.local(&req.snap, req.cluster, req.demand.Job)
+	} else {
+		a.Local = d.local(&req.snap, req.cluster)
 	}
 	d.keepQuote(p, req, &a)
 	if len(quotes) == 0 {

@@ -33,6 +33,9 @@ type RentRequest struct {
 	// Like asks for what an earlier rental was asked for; so does Again without
 	// any wish, for the latest.
 	Like string `json:"like,omitempty"`
+	// Size asks for a smaller size of what Like was: GPUs, or machines where those
+	// were asked for.
+	Size int `json:"size,omitempty"`
 	// Delivery names one delivery of the request: the same one again is answered
 	// as the first was. Unlike a Key it does not mean that a second rental is wanted.
 	Delivery string `json:"delivery,omitempty"`
@@ -74,7 +77,7 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	if before, ok, err := d.rentedBefore(ctx, &q, key); err != nil {
 		return RentAnswer{}, err
 	} else if ok {
-		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), before.Key != key || q.Delivery == "", before.State == bridge.StateWaiting
+		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), before.Key != key || q.Delivery == "" || q.Size != 0, before.State == bridge.StateWaiting
 		return a, nil
 	}
 	if err := d.served(ctx, req); err != nil {
@@ -110,6 +113,9 @@ func (d *Desk) said(ctx context.Context, p Person, q *RentRequest) (*bridge.Pool
 		return nil, nil //nolint:nilnil // No pool in particular.
 	}
 	w, err := d.asBefore(ctx, p, q.Like)
+	if err == nil && q.Size != 0 {
+		w, err = d.resize(ctx, p, w, q.Size)
+	}
 	if err == nil {
 		q.Wish = w
 	}

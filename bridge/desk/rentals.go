@@ -136,6 +136,8 @@ type RentalRequest struct {
 type RentalAnswer struct {
 	Rental Rental        `json:"rental"`
 	News   []bridge.News `json:"news"`
+	// Instead is less of what was denied, that could be had now.
+	Instead *Smaller `json:"instead,omitempty"`
 }
 
 // Rental answers about one rental.
@@ -150,7 +152,7 @@ func (d *Desk) Rental(ctx context.Context, p Person, q RentalRequest) (RentalAns
 	}
 	out := asRental(&r, d.Now())
 	d.hear(&out)
-	return RentalAnswer{out, append([]bridge.News{}, news...)}, nil
+	return RentalAnswer{out, append([]bridge.News{}, news...), d.smaller(ctx, &r)}, nil
 }
 
 // hear adds what the agents of a rental's machines said last.
