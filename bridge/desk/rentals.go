@@ -155,6 +155,17 @@ func (d *Desk) Rental(ctx context.Context, p Person, q RentalRequest) (RentalAns
 	return RentalAnswer{out, append([]bridge.News{}, news...), d.smaller(ctx, &r)}, nil
 }
 
+// Passed is how many checks were passed.
+func Passed(checks []bridge.Check) int {
+	n := 0
+	for i := range checks {
+		if checks[i].OK {
+			n++
+		}
+	}
+	return n
+}
+
 // hear adds what the agents of a rental's machines said last.
 func (d *Desk) hear(r *Rental) {
 	if d.Reporter == nil {

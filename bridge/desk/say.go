@@ -125,8 +125,10 @@ func Clock(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02 15:04 UTC")
+	return t.UTC().Format(clockForm)
 }
+
+const clockForm = "2006-01-02 15:04 UTC"
 
 // Count says a number of things: "1 machine", "3 machines".
 func Count(n int, what string) string {

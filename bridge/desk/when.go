@@ -129,6 +129,24 @@ func wall(day time.Time, at time.Duration, zone *time.Location) (time.Time, bool
 	return t, true
 }
 
+// instants are what Clock has said of instants.
+var instants = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC\b`)
+
+// InZone says a text of the desk, whose instants are in UTC, with those of a
+// person's zone.
+func InZone(text string, zone *time.Location) string {
+	if zone == nil {
+		return text
+	}
+	return instants.ReplaceAllStringFunc(text, func(s string) string {
+		t, err := time.Parse(clockForm, s)
+		if err != nil {
+			return s
+		}
+		return Until(t, zone)
+	})
+}
+
 // Until says an instant for people, with its zone.
 func Until(t time.Time, zone *time.Location) string {
 	if t.IsZero() {

@@ -129,3 +129,17 @@ func TestWordsNeverPanicAndSayThemselves(t *testing.T) {
 		}
 	})
 }
+
+func TestInstantsOfATextInSomebodysZone(t *testing.T) {
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "r-0013 lapsed at 2026-11-30 20:40 UTC, not at 2026-13-30 20:40 UTC; it ended 2026-11-30 12:00 UTC"
+	if got, want := InZone(text, shanghai), "r-0013 lapsed at 2026-12-01 04:40 CST, not at 2026-13-30 20:40 UTC; it ended 2026-11-30 20:00 CST"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := InZone(text, nil); got != text {
+		t.Errorf("of no zone: %q", got)
+	}
+}

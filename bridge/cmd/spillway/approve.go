@@ -24,7 +24,8 @@ func (approveCmd) Help() string {
 Who asked never decides. A question that changed since you saw it is asked again.
 Above the policy's second limit two persons have to say yes.
 
-JSON keys: rental, repeated, result, budgets[]; without an id: questions[] (rental, why, budgets[], exceeds[], approvers[], mine, not, needs, urgent, ended).`
+JSON keys: rental, repeated, result, budgets[]; without an id: questions[] (rental, why, budgets[], exceeds[], approvers[], mine, not, needs, urgent, ended,
+local).`
 }
 
 // Run lists questions, or says yes to one.
@@ -124,6 +125,9 @@ func sayQuestion(p *page, q *desk.Question) {
 		if over, err := r.Hold.Sub(b.Left); err == nil {
 			rows = append(rows, row("Over budget", fmt.Sprintf("%s by %s (%s left of %s)", b.Account, over, b.Left.Floor(), b.Limit.Floor())))
 		}
+	}
+	if l := q.Local; l != nil {
+		rows = append(rows, row("Without it", fmt.Sprintf("job %s starts locally %s, by the scheduler's own estimate", l.Job, desk.Clock(l.Start))))
 	}
 	p.table("", rows)
 }

@@ -41,7 +41,7 @@ func TestHelpNamesEveryKeyOfItsJSON(t *testing.T) {
 		{newsCmd{}.Help(), []any{bridge.News{}}},
 		{statusCmd{}.Help(), []any{desk.StatusAnswer{}, desk.ClusterView{}, desk.CloudView{}}},
 		{whoamiCmd{}.Help(), []any{desk.WhoAmIAnswer{}, desk.Person{}}},
-		{quoteCmd{}.Help(), []any{desk.QuoteAnswer{}, desk.Quoted{}}},
+		{quoteCmd{}.Help(), []any{desk.QuoteAnswer{}, desk.Quoted{}, desk.Local{}}},
 		{rentCmd{}.Help(), []any{desk.RentAnswer{}}},
 		{extendCmd{}.Help(), []any{desk.ExtendAnswer{}}},
 		{cancelCmd{}.Help(), []any{desk.CancelAnswer{}}},

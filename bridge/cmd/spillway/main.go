@@ -167,7 +167,7 @@ func finish(w io.Writer, err error) int {
 		return exitFound
 	}
 	e := desk.AsError(err)
-	fmt.Fprintf(w, "spillway: %s\n", e.Wrong)
+	fmt.Fprintf(w, "spillway: %s\n", here(e.Wrong))
 	if e.Understood != "" {
 		fmt.Fprintf(w, "Understood: %s\n", e.Understood)
 	}

@@ -61,7 +61,8 @@ func (quoteCmd) Help() string {
 At most is what would be held: the dearest price over the whole time, boot included. What is not used comes back.
 
 JSON keys: id, good_until, at, understood, cluster, account, duration_seconds, offers[] (pool, machines, shape, rate,
-expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over), budgets[], why.`
+expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over), budgets[], why,
+local{cluster, source (scheduler, queue), at, job, start, waiting, oldest_seconds}.`
 }
 
 // Run prints offers.
@@ -96,6 +97,7 @@ func sayQuote(p *page, q *desk.QuoteAnswer) {
 		p.line("%d dearer ones are not shown; -o json has all.", more)
 	}
 	sayBudgets(p, q.Budgets)
+	sayLocal(p, q.Local, q.At)
 	if q.Offers[0].Outcome != desk.Refused {
 		p.line("")
 		p.line("Rent the first: spillway rent %s", q.Understood)
@@ -115,4 +117,26 @@ func outcome(o *desk.Quoted) string {
 		return "is refused: " + o.Text
 	}
 	return string(o.Outcome)
+}
+
+// sayLocal says what the local queue would do instead, and who says so.
+func sayLocal(p *page, l *desk.Local, now time.Time) {
+	switch {
+	case l == nil:
+		return
+	case l.Source == desk.FromScheduler:
+		p.line("Local queue: job %s starts %s, in %s, by the scheduler's own estimate.", l.Job, desk.Clock(l.Start), desk.Span(l.Start.Sub(now)))
+	case l.Waiting == 0:
+		p.line("Local queue of %s: no job waits for machines, as seen %s; nothing estimates this size.", l.Cluster, desk.Clock(l.At))
+	default:
+		p.line("Local queue of %s: %s for machines, the oldest for %s, as seen %s; nothing estimates this size.",
+			l.Cluster, waiting(l.Waiting), desk.Span(time.Duration(l.Oldest)*time.Second), desk.Clock(l.At))
+	}
+}
+
+func waiting(n int) string {
+	if n == 1 {
+		return "1 job waits"
+	}
+	return fmt.Sprintf("%d jobs wait", n)
 }

@@ -27,7 +27,7 @@ func (rentalsCmd) Help() string {
 JSON keys: rentals[] (id, version, state, since, cluster, account, requester, class, jobs[], pool{cloud, region, zone,
 type, market}, shape, count, machines[], rate, hold, expected, cost, created, expires, ask_until, idle_seconds,
 idle_since, idle_most_seconds, why, note, approved_by, revision, digest, yeses[] (who, at), life_seconds, max_rate, running[],
-extends, release_at); with an id: rental, news[]. Of each machine: node, id, state, started, stopped, reclaim_at, fault,
+extends, release_at, until); with an id: rental, news[], instead (size, words, offer). Of each machine: node, id, state, started, stopped, reclaim_at, fault,
 report{at, health, checks[] (name, ok, got, want, took), stages[] (name, ok, took, text), busy, gpu_pm, notice}, heard.`
 }
 
@@ -148,6 +148,9 @@ func sayRental(p *page, a *desk.RentalAnswer, lang desk.Lang) {
 	add("So far", r.Cost.String())
 	add("At most", r.Hold.String())
 	add("Ends", ends(r))
+	if r.State == bridge.StateWaiting {
+		add("Wanted until", desk.Clock(r.Until))
+	}
 	if r.IdleSecs > 0 {
 		add("Idle for", desk.Span(time.Duration(r.IdleSecs)*time.Second))
 	}
@@ -164,6 +167,10 @@ func sayRental(p *page, a *desk.RentalAnswer, lang desk.Lang) {
 		p.table("MACHINE\tSTATE\tCLOUD'S ID\tSTARTED\tSTOPPED\tITS AGENT SAYS\tFAULT", rows)
 	}
 	sayStages(p, r)
+	if s := a.Instead; s != nil {
+		p.line("")
+		p.line("Less of it fits what is left, at most %s: spillway rent %s", s.Offer.AtMost, s.Words)
+	}
 	if len(a.News) > 0 {
 		p.line("")
 		p.line("What happened:")
@@ -181,11 +188,11 @@ func agentSays(m *desk.Machine) string {
 		return ""
 	}
 	words := []string{string(m.Report.Health)}
-	if m.Report.Busy {
-		words = append(words, "busy")
-	}
-	if m.Report.GPUPM >= 0 && m.Report.Health == bridge.HealthFit {
-		words = append(words, fmt.Sprintf("GPUs %d %%", (m.Report.GPUPM+5)/10))
+	switch r := m.Report; {
+	case r.Health == bridge.HealthFit:
+		words = append(words, jobOn(r.Busy), gpuUse(r.GPUPM))
+	case len(r.Checks) > 0:
+		words = append(words, fmt.Sprintf("%d of %d checks passed", desk.Passed(r.Checks), len(r.Checks)))
 	}
 	if n := m.Report.Notice; n != nil && !n.Advice {
 		words = append(words, "taken back: "+n.Source)
@@ -196,4 +203,20 @@ func agentSays(m *desk.Machine) string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+func jobOn(busy bool) string {
+	if busy {
+		return "a job runs"
+	}
+	return "no job"
+}
+
+// gpuUse says a use in per mille; nobody knows it of a machine whose driver
+// does not tell.
+func gpuUse(perMille int) string {
+	if perMille < 0 {
+		return "GPU use not known"
+	}
+	return fmt.Sprintf("GPU use %d %%", (perMille+5)/10)
 }

@@ -12,12 +12,13 @@ import (
 
 func TestWhatAnAgentSaysInAFewWords(t *testing.T) {
 	for want, report := range map[string]*bridge.Report{
-		"":                                   nil,
-		"checking":                           {Health: bridge.HealthChecking, GPUPM: -1},
-		"fit, busy, GPUs 87 %":               {Health: bridge.HealthFit, Busy: true, GPUPM: 874},
-		"fit":                                {Health: bridge.HealthFit, GPUPM: -1, Notice: &bridge.Warning{Source: "rebalance", Advice: true}},
-		"fit, GPUs 0 %, taken back: Preempt": {Health: bridge.HealthFit, Notice: &bridge.Warning{Source: "Preempt"}},
-		"unfit, gpus: 7":                     {Health: bridge.HealthUnfit, Checks: []bridge.Check{{Name: "gpus", Got: "7"}, {Name: "disk", OK: true, Got: "1 TiB"}}},
+		"":         nil,
+		"checking": {Health: bridge.HealthChecking, GPUPM: -1},
+		"checking, 1 of 2 checks passed, fabric: still training": {Health: bridge.HealthChecking, GPUPM: -1, Checks: []bridge.Check{{Name: "fabric", Got: "still training"}, {Name: "gpus", OK: true, Got: "8"}}},
+		"fit, a job runs, GPU use 87 %":                          {Health: bridge.HealthFit, Busy: true, GPUPM: 874},
+		"fit, no job, GPU use not known":                         {Health: bridge.HealthFit, GPUPM: -1, Notice: &bridge.Warning{Source: "rebalance", Advice: true}},
+		"fit, no job, GPU use 0 %, taken back: Preempt":          {Health: bridge.HealthFit, Notice: &bridge.Warning{Source: "Preempt"}},
+		"unfit, 1 of 2 checks passed, gpus: 7":                   {Health: bridge.HealthUnfit, Checks: []bridge.Check{{Name: "gpus", Got: "7"}, {Name: "disk", OK: true, Got: "1 TiB"}}},
 	} {
 		if got := agentSays(&desk.Machine{Report: report}); got != want {
 			t.Errorf("%q, want %q", got, want)

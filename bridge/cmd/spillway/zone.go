@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"spillway.sh/spillway/bridge/desk"
 )
 
 // zoneHere is the name of the time zone that times on the command line are of;
@@ -22,4 +24,13 @@ func zoneHere() string {
 		return ""
 	}
 	return name
+}
+
+// here says a text of the desk with its instants in the host's zone.
+func here(text string) string {
+	zone, err := time.LoadLocation(zoneHere())
+	if err != nil {
+		return text
+	}
+	return desk.InZone(text, zone)
 }
