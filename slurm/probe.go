@@ -21,13 +21,12 @@ type Probe struct {
 	CPUs      int
 	MemoryMiB int64
 	Limit     time.Duration
-	Output    string // a file every machine reaches
 }
 
 // SubmitProbe sends a probe, held by its sender, and returns its id.
 func (c *Cluster) SubmitProbe(ctx context.Context, p *Probe) (bridge.JobID, error) {
 	args := []string{
-		"sbatch", "--parsable", "--hold", "--no-requeue", "--nodes=1", "--ntasks=1", "--job-name=" + p.Name, "--output=" + p.Output,
+		"sbatch", "--parsable", "--hold", "--no-requeue", "--nodes=1", "--ntasks=1", "--job-name=" + p.Name, "--output=/dev/null",
 		fmt.Sprintf("--cpus-per-task=%d", max(p.CPUs, 1)), fmt.Sprintf("--time=%d", max(int(p.Limit.Minutes()), 1)), "--chdir=/",
 	}
 	if p.MemoryMiB > 0 {
@@ -66,6 +65,17 @@ func (c *Cluster) Aim(ctx context.Context, id bridge.JobID, node string) error {
 		return fmt.Errorf("let probe %s go: %w", id, err)
 	}
 	return nil
+}
+
+// ProbeSays returns a probe's state as Slurm calls it, and its comment, in which
+// it says what it found: whatever file it were to write might be what is broken.
+func (c *Cluster) ProbeSays(ctx context.Context, id bridge.JobID) (state, comment string, err error) {
+	out, err := c.run(ctx, "squeue", "--noheader", "--states=all", "--jobs="+string(id), "--format=%T %k")
+	if err != nil {
+		return "", "", fmt.Errorf("ask for probe %s: %w", id, explained(err))
+	}
+	state, comment, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
+	return state, comment, nil
 }
 
 // Cancel ends a job of ours; one that has ended already is no error.

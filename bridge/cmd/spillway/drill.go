@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type drillCmd struct {
 	Size      int           `help:"Size of the files that are written and read." default:"64" placeholder:"MIB"`
 	Within    time.Duration `help:"Longest time for all of it; the machine is held for so long." default:"20m" placeholder:"TIME"`
 	Project   string        `short:"A" help:"Project that pays." placeholder:"NAME"`
+	Account   string        `help:"Scheduler account the probe is sent with (default: yours)." placeholder:"NAME"`
 	Cluster   string        `help:"Cluster the machine joins, where there are several." placeholder:"NAME"`
 	Partition string        `help:"Partition the probe is sent to (default: the cluster's)." placeholder:"NAME"`
 	Yes       bool          `short:"y" help:"Do not ask at the terminal first."`
@@ -63,8 +65,10 @@ func (c *drillCmd) Run(a *app) error {
 		return &desk.Error{Kind: desk.NotFound, Wrong: quote.Why, Try: "spillway prices"}
 	}
 	offer := quote.Offers[0]
-	question := fmt.Sprintf("A drill rents 1 x %s for %s at most: at most %s, paid by %s. Do it?", desk.Place(offer.Pool), desk.Span(c.Within), offer.AtMost, quote.Account)
-	if err := a.confirm(c.Yes, question); err != nil {
+	if offer.Outcome == desk.Refused {
+		return &desk.Error{Kind: desk.Conflict, Wrong: fmt.Sprintf("%s cannot be had: %s", desk.Place(offer.Pool), offer.Text), Try: "spillway quote 1x" + c.Type + " for " + c.Within.String()}
+	}
+	if err := a.confirm(c.Yes, c.question(&offer, &quote)); err != nil {
 		return err
 	}
 	scheduler, err := c.scheduler(a, quote.Cluster)
@@ -73,11 +77,14 @@ func (c *drillCmd) Run(a *app) error {
 	}
 	bar := &drillBar{w: a.errs, live: isatty.IsTerminal(os.Stderr.Fd()), began: time.Now()}
 	got, err := drill.Run(a.ctx, drill.Options{
-		Desk: asker{a}, Scheduler: scheduler, Cluster: quote.Cluster, Offer: offer, Dir: dir, SizeMiB: c.Size, Within: c.Within,
-		Probe: slurm.Probe{Partition: c.Partition, Account: c.Project}, Tell: bar.step, Now: utcNow,
+		Desk: asker{a}, Scheduler: scheduler, Cluster: quote.Cluster, Project: path.Base(string(quote.Account.Project())), Offer: offer, Dir: dir, SizeMiB: c.Size, Within: c.Within,
+		Probe: slurm.Probe{Partition: c.Partition, Account: c.Account}, Begin: bar.begin, Tell: bar.step, Now: utcNow,
 	})
+	if err != nil && got.Rental == "" {
+		return err
+	}
 	if err != nil {
-		got.Wrong = append(got.Wrong, err.Error())
+		got.Wrong = append(got.Wrong, fmt.Sprintf("%s (the daemon goes on with giving %s back)", err, got.Rental))
 	}
 	if err := c.print(a, got, func(p *page) { sayDrill(p, &got) }); err != nil {
 		return err
@@ -86,6 +93,15 @@ func (c *drillCmd) Run(a *app) error {
 		return errFound
 	}
 	return nil
+}
+
+// question is what a person says yes to.
+func (c *drillCmd) question(o *desk.Quoted, q *desk.QuoteAnswer) string {
+	asks := ""
+	if o.Outcome == desk.AskOne {
+		asks = " An approver has to say yes first (" + o.Text + ")."
+	}
+	return fmt.Sprintf("A drill rents 1 x %s for %s at most: at most %s, paid by %s.%s Do it?", desk.Place(o.Pool), desk.Span(c.Within), o.AtMost, q.Account, asks)
 }
 
 func (c *drillCmd) wish() desk.Wish {
@@ -153,9 +169,15 @@ type drillBar struct {
 	steps int
 }
 
+// begin shows what is under way, where it can be wiped away again.
+func (b *drillBar) begin(step string) {
+	if b.live {
+		fmt.Fprintf(b.w, "\r\x1b[K%s %s ...", b.bar(), step)
+	}
+}
+
 func (b *drillBar) step(s drill.Step) {
 	b.steps++
-	full := min(b.steps, drillSteps)
 	mark := "ok"
 	if !s.OK {
 		mark = "BAD"
@@ -163,11 +185,12 @@ func (b *drillBar) step(s drill.Step) {
 	if b.live {
 		fmt.Fprint(b.w, "\r\x1b[K")
 	}
-	fmt.Fprintf(b.w, "[%s%s] %6s  %-3s %-22s %8.1f s  %s\n", strings.Repeat("#", full), strings.Repeat(".", drillSteps-full),
-		desk.Span(time.Since(b.began).Round(time.Second)), mark, s.Name, float64(s.Took)/1000, plain(s.Text))
-	if b.live && full < drillSteps {
-		fmt.Fprint(b.w, "  ...")
-	}
+	fmt.Fprintln(b.w, strings.TrimRight(fmt.Sprintf("%s %-3s %-20s %6.1f s  %s", b.bar(), mark, s.Name, float64(s.Took)/1000, plain(s.Text)), " "))
+}
+
+func (b *drillBar) bar() string {
+	full := min(b.steps, drillSteps)
+	return fmt.Sprintf("[%s%s] %4d s ", strings.Repeat("#", full), strings.Repeat(".", drillSteps-full), int(time.Since(b.began).Seconds()))
 }
 
 func sayDrill(p *page, r *drill.Result) {

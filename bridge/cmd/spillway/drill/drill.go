@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +32,7 @@ type Desk interface {
 type Scheduler interface {
 	SubmitProbe(ctx context.Context, p *slurm.Probe) (bridge.JobID, error)
 	Aim(ctx context.Context, id bridge.JobID, node string) error
+	ProbeSays(ctx context.Context, id bridge.JobID) (state, comment string, err error)
 	Cancel(ctx context.Context, id bridge.JobID) error
 }
 
@@ -41,14 +41,16 @@ type Options struct {
 	Desk      Desk
 	Scheduler Scheduler
 	Cluster   string // as the daemon calls it
+	Project   string // that pays
 	// Offer is the pool to try, with what one machine of it has.
 	Offer desk.Quoted
 	Probe slurm.Probe // partition, account; the rest is filled in
 	// Dir is where checkpoints of jobs lie, the same path here and on machines.
 	Dir     string
 	SizeMiB int
-	Within  time.Duration // for all of it but the giving back
-	Tell    func(Step)    // as each step is done; may be nil
+	Within  time.Duration     // for all of it but the giving back
+	Begin   func(step string) // as each is begun; may be nil
+	Tell    func(Step)        // as each is done; may be nil
 	Now     func() time.Time
 }
 
@@ -73,29 +75,55 @@ type Result struct {
 	Wrong  []string        `json:"wrong"` // what was not as it must be
 }
 
-// pollEvery is the time between two looks at what is waited for.
-const pollEvery = 200 * time.Millisecond
+const (
+	// pollEvery is the time between two looks at what is waited for.
+	pollEvery = 200 * time.Millisecond
+	// backWithin is the longest time for giving back. The daemon goes on with it
+	// if it takes longer.
+	backWithin = 5 * time.Minute
+)
+
+// Names of the steps; those between start and back are the probe's own.
+const (
+	stepOrder  = "order"
+	stepCreate = "create"
+	stepJoin   = "boot, check and join"
+	stepLetIn  = "let in"
+	stepStart  = "start of the job"
+	stepProbe  = "probe"
+	stepBack   = "give back and settle"
+)
 
 // drill is one drill under way.
 type drill struct {
 	Options
 	job    bridge.JobID
-	output string
 	began  time.Time
+	step   string // under way
+	since  time.Time
 	result Result
 }
 
 // Run runs a drill. Whatever happens, also when ctx ends, the machine is given
-// back and the probe is gone; what was found is in the result beside an error.
+// back and the probe is gone. An error says that nothing could be rented, or not
+// be given back yet; everything else that went wrong is in the result.
 func Run(ctx context.Context, o Options) (Result, error) {
 	d := &drill{Options: o, began: o.Now()}
 	d.result.Pool, d.result.Wrong, d.result.Steps = o.Offer.Pool, []string{}, []Step{}
-	tried, cancel := context.WithTimeout(ctx, o.Within)
+	tried, cancel := context.WithTimeoutCause(ctx, o.Within, fmt.Errorf("not within %s", desk.Span(o.Within)))
 	err := d.try(tried)
 	cancel()
 	// Giving back is not up to the time that is over.
-	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Within)
+	back, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), backWithin, fmt.Errorf("not within %s", desk.Span(backWithin)))
 	defer cancel()
+	if err != nil && d.result.Rental != "" {
+		why := "interrupted"
+		if ctx.Err() == nil {
+			why = d.whyNot(back, err)
+		}
+		d.done(false, why)
+		err = nil
+	}
 	err = errors.Join(err, d.giveBack(back))
 	d.result.Took = o.Now().Sub(d.began).Milliseconds()
 	for _, s := range d.result.Steps {
@@ -123,10 +151,10 @@ func (d *drill) try(ctx context.Context) error {
 
 // send submits the probe, held, and waits until the daemon has seen it.
 func (d *drill) send(ctx context.Context) error {
-	d.output = fmt.Sprintf("%s/.spillway-drill-%d.out", d.Dir, d.began.UnixNano())
+	d.begin(stepOrder)
 	p, shape := d.Probe, &d.Offer.Shape
 	fill := strings.NewReplacer("@DIR@", quoted(d.Dir), "@GPUS@", strconv.Itoa(shape.GPUs), "@SIZE@", strconv.Itoa(d.SizeMiB))
-	p.Name, p.Script, p.Output = "spillway-drill", fill.Replace(probe), d.output
+	p.Name, p.Script = "spillway-drill", fill.Replace(probe)
 	p.GPUs, p.GPUType, p.CPUs, p.Limit = shape.GPUs, shape.GPUType, 1, max(d.Within, time.Minute)
 	var err error
 	if d.job, err = d.Scheduler.SubmitProbe(ctx, &p); err != nil {
@@ -143,10 +171,12 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 
 // rent rents one machine of the offer for the probe.
 func (d *drill) rent(ctx context.Context) error {
-	at := d.Now()
+	// An answer that is not waited for might be a machine that nobody knows.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
 	got, err := d.Desk.Rent(ctx, desk.RentRequest{
 		Wish: desk.Wish{
-			Job: d.job, Cluster: d.Cluster, Type: d.Offer.Pool.Type, Market: d.Offer.Pool.Market, Place: d.Offer.Pool.Zone,
+			Job: d.job, Cluster: d.Cluster, Project: d.Project, Type: d.Offer.Pool.Type, Market: d.Offer.Pool.Market, Place: d.Offer.Pool.Zone,
 			Machines: 1, Reason: "drill",
 		},
 		Key: "drill-" + string(d.job), AtMost: d.Offer.AtMost,
@@ -156,10 +186,10 @@ func (d *drill) rent(ctx context.Context) error {
 	}
 	d.result.Rental, d.result.Held = got.Rental.ID, got.Rental.Hold
 	if got.Waiting {
-		d.done("order", true, at, "waits for a yes: "+strings.Join(got.Approvers, ", "))
+		d.done(true, fmt.Sprintf("%s waits for a yes of %s", got.Rental.ID, strings.Join(got.Approvers, ", ")))
 		return nil
 	}
-	d.done("order", true, at, string(got.Rental.ID)+", at most "+got.Rental.Hold.String()+" held")
+	d.done(true, fmt.Sprintf("%s, at most %s held", got.Rental.ID, got.Rental.Hold))
 	return nil
 }
 
@@ -168,15 +198,17 @@ func (d *drill) follow(ctx context.Context) error {
 	steps := []struct {
 		kind bridge.NewsKind
 		name string
-	}{{bridge.NewsCreated, "create"}, {bridge.NewsJoined, "boot, check and join"}, {bridge.NewsAdmitted, "let in"}}
-	since, next := d.Now(), 0
+	}{{bridge.NewsCreated, stepCreate}, {bridge.NewsJoined, stepJoin}, {bridge.NewsAdmitted, stepLetIn}}
+	next := 0
+	d.begin(steps[0].name)
+	since := d.since
 	return d.until(ctx, "the machine is let in", func() (bool, error) {
 		a, err := d.Desk.Rental(ctx, desk.RentalRequest{Rental: string(d.result.Rental)})
 		if err != nil {
 			return false, nil //nolint:nilerr // It is asked again until the time is over.
 		}
 		if st := a.Rental.State; st.Ended() || st == bridge.StateReleasing {
-			return false, fmt.Errorf("rental %s is %s: %s", d.result.Rental, st, d.reason(ctx, &a))
+			return false, errors.New(d.reason(ctx, &a))
 		}
 		news, err := d.Desk.News(ctx, desk.NewsRequest{Rental: string(d.result.Rental), Limit: 100})
 		if err != nil {
@@ -188,12 +220,15 @@ func (d *drill) follow(ctx context.Context) error {
 				return false, nil
 			}
 			n := &news.News[i]
-			if n.Kind == bridge.NewsJoined {
-				d.result.Node = n.Node
+			text := n.Text
+			if n.Node != "" {
+				d.result.Node, text = n.Node, strings.TrimSuffix(n.Node+": "+text, ": ")
 			}
-			d.add(Step{steps[next].name, true, max(n.At.Sub(since), 0).Milliseconds(), n.Node})
+			d.add(Step{steps[next].name, true, max(n.At.Sub(since), 0).Milliseconds(), text})
 			since = n.At
-			next++
+			if next++; next < len(steps) {
+				d.begin(steps[next].name)
+			}
 		}
 		return true, nil
 	})
@@ -214,45 +249,49 @@ func (d *drill) reason(ctx context.Context, a *desk.RentalAnswer) string {
 
 // probe lets the job go and reads what it found.
 func (d *drill) probe(ctx context.Context) error {
-	at := d.Now()
+	d.begin(stepStart)
 	if err := d.Scheduler.Aim(ctx, d.job, d.result.Node); err != nil {
 		return err
 	}
 	seen := 0
 	return d.until(ctx, "the probe is done", func() (bool, error) {
-		lines := found(d.output)
-		for ; seen < len(lines); seen++ {
-			switch s := lines[seen]; s.Name {
+		state, comment, err := d.Scheduler.ProbeSays(ctx, d.job)
+		if err != nil {
+			return false, nil //nolint:nilerr // It is asked again until the time is over.
+		}
+		said := findings(comment)
+		for ; seen < len(said); seen++ {
+			switch s := said[seen]; s.Name {
 			case "start":
-				d.done("start of the job", true, at, s.Text)
+				d.done(true, s.Text)
+				d.begin(stepProbe)
 			case "end":
 				return true, nil
 			default:
 				d.add(s)
 			}
 		}
+		if slices.Contains(overStates, state) {
+			return false, fmt.Errorf("the probe ended as %s and did not come to its end", state)
+		}
 		return false, nil
 	})
 }
 
-// found reads the probe's output so far, but no line that is being written.
-func found(path string) []Step {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	lines := strings.Split(string(text), "\n")
+// overStates are those of a probe that says nothing more.
+var overStates = []string{"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "PREEMPTED", "REVOKED"}
+
+// findings reads a probe's comment.
+func findings(comment string) []Step {
 	var out []Step
-	for _, line := range lines[:len(lines)-1] {
-		w := strings.SplitN(line, " ", 4)
+	for part := range strings.SplitSeq(comment, "|") {
+		w := strings.SplitN(part, " ", 4)
 		if len(w) != 4 {
 			continue
 		}
-		ms, err := strconv.ParseInt(w[2], 10, 64)
-		if err != nil {
-			continue // something that the job's surroundings said
+		if ms, err := strconv.ParseInt(w[2], 10, 64); err == nil {
+			out = append(out, Step{w[0], w[1] == "ok", ms, w[3]})
 		}
-		out = append(out, Step{w[0], w[1] == "ok", ms, w[3]})
 	}
 	return out
 }
@@ -264,13 +303,11 @@ func (d *drill) giveBack(ctx context.Context) error {
 	if d.job != "" {
 		errs = append(errs, d.Scheduler.Cancel(ctx, d.job))
 	}
-	if err := os.Remove(d.output); err != nil && !errors.Is(err, os.ErrNotExist) {
-		errs = append(errs, fmt.Errorf("remove the probe's output: %w", err))
-	}
 	if d.result.Rental == "" {
 		return errors.Join(errs...)
 	}
-	at, id := d.Now(), string(d.result.Rental)
+	d.begin(stepBack)
+	id := string(d.result.Rental)
 	if _, err := d.Desk.Cancel(ctx, desk.CancelRequest{Rental: id}); err != nil {
 		if _, err := d.Desk.Release(ctx, desk.ReleaseRequest{Rental: id, Now: true}); err != nil {
 			errs = append(errs, err)
@@ -285,7 +322,7 @@ func (d *drill) giveBack(ctx context.Context) error {
 		return true, nil
 	})
 	if err == nil {
-		d.done("give back and settle", true, at, "")
+		d.done(true, d.result.Cost.String())
 	}
 	return errors.Join(append(errs, err)...)
 }
@@ -306,8 +343,29 @@ func (d *drill) until(ctx context.Context, what string, ok func() (bool, error))
 	}
 }
 
-func (d *drill) done(name string, ok bool, since time.Time, text string) {
-	d.add(Step{name, ok, d.Now().Sub(since).Milliseconds(), text})
+func (d *drill) begin(step string) {
+	d.step, d.since = step, d.Now()
+	if d.Begin != nil {
+		d.Begin(step)
+	}
+}
+
+// done ends the step under way.
+func (d *drill) done(ok bool, text string) {
+	d.add(Step{d.step, ok, d.Now().Sub(d.since).Milliseconds(), text})
+}
+
+// whyNot says why a step did not come to its end, with what the scheduler says
+// of a probe that does not start.
+func (d *drill) whyNot(ctx context.Context, err error) string {
+	text := err.Error()
+	if d.step == stepStart {
+		a, err := d.Desk.Explain(ctx, desk.ExplainRequest{Job: d.job, Cluster: d.Cluster})
+		if err == nil && a.Demand != nil && a.Demand.Word != "" {
+			text += "; the scheduler says " + a.Demand.Word
+		}
+	}
+	return text
 }
 
 func (d *drill) add(s Step) {

@@ -1,9 +1,14 @@
 #!/bin/sh
-# Tries a machine out: prints one line for each thing, "name ok|bad ms text".
+# Tries a machine out: says of each thing "name ok|bad ms text", all in the job's
+# comment, separated by bars.
 dir=@DIR@ want_gpus=@GPUS@ size_mib=@SIZE@
 export LC_ALL=C
 now() { date +%s%N; }
-say() { echo "$1 $2 $((($(now) - began) / 1000000)) $3"; }
+said=
+say() {
+	said="$said|$1 $2 $((($(now) - began) / 1000000)) $(echo "$3" | tr '|=' '/:')"
+	scontrol update "JobId=$SLURM_JOB_ID" "Comment=$said" 2>/dev/null
+}
 rate() { # MiB/s of $size_mib since $began
 	ms=$((($(now) - began) / 1000000))
 	echo "$((size_mib * 1000 / (ms > 0 ? ms : 1))) MiB/s"
@@ -13,7 +18,7 @@ local=${TMPDIR:-/tmp}/.spillway-drill-$SLURM_JOB_ID
 trap 'rm -f "$file" "$file.new" "$local"' EXIT
 
 began=$(now)
-echo "start ok 0 $(hostname)"
+say start ok "$(hostname)"
 if command -v nvidia-smi >/dev/null 2>&1; then
 	gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
 else
@@ -23,17 +28,25 @@ fi
 say gpus $v "$gpus of $want_gpus"
 
 began=$(now)
-if dd if=/dev/zero of="$local" bs=1M count="$size_mib" conv=fsync 2>/dev/null; then say disk ok "$(rate) written"; else say disk bad "cannot write ${TMPDIR:-/tmp}"; fi
+if dd if=/dev/zero of="$local" bs=1M count="$size_mib" conv=fsync 2>/dev/null; then
+	say disk ok "$(rate) written"
+else
+	say disk bad "cannot write ${TMPDIR:-/tmp}"
+fi
 
 began=$(now)
-if answer=$(scontrol ping 2>&1); then say network ok "$(echo "$answer" | head -n 1)"; else say network bad "the controller does not answer"; fi
+if answer=$(scontrol ping 2>&1); then
+	say network ok "$(echo "$answer" | head -n 1)"
+else
+	say network bad "the controller does not answer"
+fi
 
 began=$(now)
 sum=$(echo "$SLURM_JOB_ID $began" | cksum)
-if dd if=/dev/zero of="$file.new" bs=1M count="$size_mib" conv=fsync 2>/dev/null && echo "$sum" >>"$file.new" && mv "$file.new" "$file"; then
+if why=$(dd if=/dev/zero of="$file.new" bs=1M count="$size_mib" conv=fsync 2>&1 >/dev/null) && echo "$sum" >>"$file.new" && mv "$file.new" "$file"; then
 	say checkpoint-write ok "$(rate) to $dir"
 else
-	say checkpoint-write bad "cannot write $dir"
+	say checkpoint-write bad "$(echo "$why" | grep -v records | head -n 1)"
 fi
 began=$(now)
 if got=$(tail -n 1 "$file" 2>/dev/null) && [ "$got" = "$sum" ] && dd if="$file" of=/dev/null bs=1M 2>/dev/null; then
@@ -41,4 +54,7 @@ if got=$(tail -n 1 "$file" 2>/dev/null) && [ "$got" = "$sum" ] && dd if="$file" 
 else
 	say checkpoint-read bad "what was written to $dir is not what is read"
 fi
-echo "end ok 0 -"
+for wait in 1 2 4 8 16; do # what was said must arrive
+	say end ok - && break
+	sleep $wait
+done

@@ -23,9 +23,9 @@ import (
 func TestDrill(t *testing.T) {
 	s := &siege{rig: newRig(t, "22.05")}
 	s.scratch = s.folder(s.cluster.SharedDir())
-	s.until(time.Minute, "offers are seen", func() bool {
-		a, err := socket.Call(t.Context(), s.client, desk.AskPrices, desk.PricesRequest{})
-		return err == nil && len(a.Prices) > 0
+	s.until(time.Minute, "cluster and offers are seen", func() bool {
+		a, err := socket.Call(t.Context(), s.client, desk.AskQuote, desk.QuoteRequest{Wish: desk.Wish{Machines: 1, Type: "s.gpu8", Seconds: 180, Project: "vision"}})
+		return err == nil && len(a.Offers) > 0 && a.Offers[0].Outcome == desk.AtOnce
 	})
 	got, said, code := s.drill(s.scratch)
 	if code != 0 || !got.Fit || got.Cost.Micro <= 0 || got.Held.Micro <= got.Cost.Micro {
@@ -46,7 +46,7 @@ func TestDrill(t *testing.T) {
 
 	must(t, s.fault(wire.Fault{Kind: wire.FaultWrongGPUs, Op: "create", Count: 1}))
 	got, said, code = s.drill(s.scratch)
-	if code != 7 || got.Fit || len(got.Wrong) == 0 || !strings.Contains(strings.Join(got.Wrong, " "), "7 of 8") {
+	if code != 7 || got.Fit || len(got.Wrong) == 0 || !strings.Contains(strings.Join(got.Wrong, " "), "gpus: 7, by their device nodes, not 8") {
 		t.Errorf("a machine with seven GPUs: exit %d, %+v\n%s", code, got, said)
 	}
 	s.nothingLeft("a drill of an unfit machine")
