@@ -70,7 +70,7 @@ var decided = []Reason{
 	ReasonNoPrice, ReasonMost, ReasonNoBudget, ReasonDenied, ReasonLapsed, ReasonLocalFree, ReasonAhead,
 	ReasonObserve, ReasonOptOut, ReasonNoRule, ReasonReserved, ReasonSitePolicy, ReasonUserHold, ReasonSiteConfig,
 	ReasonDoubtful, ReasonUnplaceable, ReasonWorkflow, ReasonNoOffer, ReasonTooDear, ReasonDeadline, ReasonNoAccount,
-	ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonAheadOfPace, ReasonLooking, ReasonRuleFailed, ReasonUnfunded,
+	ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonAheadOfPace, ReasonLooking, ReasonLocalOnly, ReasonRuleFailed, ReasonUnfunded,
 	ReasonIdle, ReasonExpired, ReasonDemandGone, ReasonGangBroken,
 }
 

@@ -38,6 +38,7 @@ type fullKey struct {
 //	a person said no, or nobody answered, not long ago       wait
 //	a rented machine of its project has room                 burst, by a route
 //	a local node with room fits                              wait
+//	it lost so many machines that it waits for local nodes   wait
 //	its checkpoints are looked for the first time            wait
 //	its waiting time is not over                             wait
 //	it starts locally before a machine could boot            wait
@@ -127,7 +128,7 @@ func (l *look) closes(c *cluster, o *opening, v *Verdict) bool {
 			}
 		}
 	}
-	return l.answered(c, o.demand, v) || l.route(c, o, v) || l.fitsLocally(c, o, v) || l.looking(c, o, v) || l.early(o.entry, v) || l.blocked(o.payer, v)
+	return l.answered(c, o.demand, v) || l.route(c, o, v) || l.fitsLocally(c, o, v) || c.weary(o, v) || l.looking(c, o, v) || l.early(o.entry, v) || l.blocked(o.payer, v)
 }
 
 // byStanding returns the verdict a standing alone decides.
@@ -247,6 +248,22 @@ func (l *look) localPlaces(c *cluster, d *Demand) (places []*place, names []stri
 		}
 	}
 	return places, names, passed
+}
+
+// weary lets a job that lost machine after machine wait for local nodes: as
+// many on demand as policy accepts on spot, or all of those where it may not
+// go on demand.
+func (c *cluster) weary(o *opening, v *Verdict) bool {
+	t, n := o.terms, c.taken(o.demand)
+	most := 2 * t.Reclaims
+	if !slices.Contains(t.Markets, OnDemand) {
+		most = t.Reclaims
+	}
+	if t.Reclaims <= 0 || n < most {
+		return false
+	}
+	v.Kind, v.Why, v.Detail = Wait, ReasonLocalOnly, fmt.Sprintf("%d machines were taken from it", n)
+	return true
 }
 
 // looking lets a job whose market depends on its checkpoint wait for the first

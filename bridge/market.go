@@ -11,7 +11,7 @@ import (
 // deadline narrow its markets. What a deadline says holds for the cluster's span.
 func (c *cluster) marketRule(e *entry) marketRule {
 	d, t := e.demand, e.terms
-	if t.Reclaims > 0 && len(c.reclaims) > 0 && max(c.reclaims[d.Job], c.reclaims[d.Job.Base()]) >= t.Reclaims {
+	if t.Reclaims > 0 && c.taken(d) >= t.Reclaims {
 		return onDemandOnly
 	}
 	if !d.Restartable {
@@ -33,6 +33,14 @@ func (c *cluster) marketRule(e *entry) marketRule {
 		return spotOnly
 	}
 	return anyMarket
+}
+
+// taken is how many machines a job lost, or the array that a task belongs to.
+func (c *cluster) taken(d *Demand) int {
+	if len(c.reclaims) == 0 {
+		return 0
+	}
+	return max(c.reclaims[d.Job], c.reclaims[d.Job.Base()])
 }
 
 // freshness keeps a job from spot that would lose more there than policy

@@ -46,7 +46,7 @@ type Terms struct {
 	Least    int           `json:"least"`     // machines one rental has at least
 	Idle     time.Duration `json:"idle"`      // without a job before release
 	Life     time.Duration `json:"life"`      // longest life; also the hold of a job without a time limit
-	Reclaims int           `json:"reclaims"`  // of one job before it goes on demand
+	Reclaims int           `json:"reclaims"`  // of one job before it goes on demand; after twice as many it waits for local nodes
 	AskAbove Money         `json:"ask_above"` // worst case above which a person is asked even within budget, zero: never
 	Ask      bool          `json:"ask"`       // may exceed the budget by approval; else over budget is no
 	AskFor   time.Duration `json:"ask_for"`   // how long a question stays open

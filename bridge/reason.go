@@ -28,6 +28,7 @@ const (
 	ReasonDenied      Reason = "denied"
 	ReasonLapsed      Reason = "not-answered"
 	ReasonLocalFree   Reason = "local-node-free"
+	ReasonLocalOnly   Reason = "waits-for-local-nodes"  // it lost too many rented machines
 	ReasonLooking     Reason = "looking-for-checkpoint" // its market depends on one
 	ReasonAhead       Reason = "behind-in-queue"        // capacity found so far goes to jobs ahead
 	ReasonAheadOfPace Reason = "ahead-of-deadline-pace" // its deadline leaves time to wait for spot

@@ -169,6 +169,10 @@ var english = map[bridge.Reason]wording{
 		"checkpoints too far apart",
 		"Only spot machines are allowed for it, and it would lose too much on one[: {detail}].", "It writes checkpoints more often (spillway checkpoints JOB), or policy allows on-demand machines.",
 	},
+	bridge.ReasonLocalOnly: {
+		"waits for local nodes",
+		"It lost too many rented machines[: {detail}], so it waits for local nodes.", "A local node comes free, or policy allows more reclaims.",
+	},
 	bridge.ReasonLooking: {
 		"looking for its checkpoint",
 		"Its market depends on its newest checkpoint, which is being looked for.", "The look comes back, in seconds.",

@@ -163,6 +163,10 @@ var chinese = map[bridge.Reason]wording{
 		"检查点间隔太长",
 		"只允许竞价机器，但在其上会损失太多工作[：{detail}]。", "作业更频繁地写检查点（spillway checkpoints JOB），或策略允许按需机器。",
 	},
+	bridge.ReasonLocalOnly: {
+		"等待本地节点",
+		"它失去的租用机器太多[：{detail}]，因此等待本地节点。", "本地节点空出，或策略允许更多次收回。",
+	},
 	bridge.ReasonLooking: {
 		"正在查找检查点",
 		"它用哪种机器取决于最新的检查点，正在查找。", "查找几秒内完成。",
