@@ -62,6 +62,14 @@ func rental(state bridge.State) desk.Rental {
 	return r
 }
 
+// says is what the desk says in a language.
+func says(l desk.Lang, english, chinese string) string {
+	if l == desk.Chinese {
+		return chinese
+	}
+	return english
+}
+
 func balances() []desk.Balance {
 	return []desk.Balance{
 		{Account: "site", Period: "2026-11", Limit: usd(10000), Posted: usd(4812), Held: usd(126), Left: usd(5062), Hard: true},
@@ -69,16 +77,16 @@ func balances() []desk.Balance {
 	}
 }
 
-func question() desk.Question {
+func question(l desk.Lang) desk.Question {
 	b := balances()
 	return desk.Question{
-		Rental: rental(bridge.StateWaiting), Why: "It costs more than the budget has left.", Budgets: b, Exceeds: b[1:],
+		Rental: rental(bridge.StateWaiting), Why: says(l, "It costs more than the budget has left.", "费用超过预算剩余。"), Budgets: b, Exceeds: b[1:],
 		Approvers: []string{"mei", "tom"}, Mine: true, Needs: 1,
 	}
 }
 
-func ended(kind desk.ResultKind, who, text string) desk.Question {
-	q := question()
+func ended(l desk.Lang, kind desk.ResultKind, who, text string) desk.Question {
+	q := question(l)
 	q.Rental.State = bridge.StateClosed
 	if kind == desk.ResultAlready {
 		q.Rental.State = bridge.StateLaunching
@@ -117,14 +125,14 @@ func golden(t *testing.T, name string, drawn any) {
 
 // cards are all messages, by name.
 func cards(p card.Pen) map[string]talk.Message {
-	q := question()
-	two := question()
+	q := question(p.Lang)
+	two := question(p.Lang)
 	two.Needs, two.Rental.Yeses = 2, []bridge.Yes{{Who: "mei", At: noon.Add(3 * time.Minute)}}
-	urgent := question()
+	urgent := question(p.Lang)
 	urgent.Urgent, urgent.Approvers = true, []string{"mei", "tom", "boss"}
-	said := question()
+	said := question(p.Lang)
 	said.Rental.Note = "`<https://evil.example|Approve here>` <!channel> *bold* \u202Egnp.exe"
-	longer := question()
+	longer := question(p.Lang)
 	longer.Rental.ID, longer.Rental.Extends, longer.Rental.Life, longer.Rental.Jobs = "r-0024", "r-0013", 2*3600, nil
 	longer.Rental.Hold, longer.Rental.Expected = usd(63.84), usd(39.36)
 	out := map[string]talk.Message{
@@ -141,8 +149,8 @@ func cards(p card.Pen) map[string]talk.Message {
 		"help":                p.Help(""), "help-money": p.Help("money"), "help-words": p.Help("words"),
 	}
 	for name, e := range map[string]desk.Question{
-		"approved": ended(desk.ResultAlready, "mei", ""), "denied": ended(desk.ResultRefused, "mei", "Use the queue, it starts at 03:10."),
-		"expired": ended(desk.ResultLapsed, "", ""), "cancelled": ended(desk.ResultWithdrawn, "ana", ""), "not-needed": ended(desk.ResultWithdrawn, "", ""),
+		"approved": ended(p.Lang, desk.ResultAlready, "mei", ""), "denied": ended(p.Lang, desk.ResultRefused, "mei", "Use the queue, it starts at 03:10."),
+		"expired": ended(p.Lang, desk.ResultLapsed, "", ""), "cancelled": ended(p.Lang, desk.ResultWithdrawn, "ana", ""), "not-needed": ended(p.Lang, desk.ResultWithdrawn, "", ""),
 	} {
 		out["approval-"+name] = p.Approval(&e, noon.Add(10*time.Minute))
 	}
@@ -165,7 +173,7 @@ func cards(p card.Pen) map[string]talk.Message {
 		{Kind: bridge.NewsLost, Rental: r.ID, Job: "48211", Cost: usd(12.30), Text: "starts again from the beginning: no complete checkpoint was found"},
 		{Kind: bridge.NewsFrozen, Who: "root", Text: "the price list looks wrong"},
 		{Kind: bridge.NewsThawed, Who: "root"},
-		{Kind: bridge.NewsProtected, Text: "six launches failed in ten minutes"},
+		{Kind: bridge.NewsProtected, Text: "6 launches in the last 10m0s never joined"},
 		{Kind: bridge.NewsOrphan, Machine: "i-99"},
 		{Kind: bridge.NewsChanged, Rental: r.ID, Cost: usd(204.05)},
 		{Kind: bridge.NewsAgreed, Rental: r.ID, Who: "mei", Cost: usd(199.50)},
@@ -176,16 +184,14 @@ func cards(p card.Pen) map[string]talk.Message {
 			out["alert-"+string(n.Kind)] = m
 		}
 	}
-	out["quotes"], out["quotes-none"] = p.Quotes("q-19c", quotes(), 10*time.Minute), p.Quotes("q-19c", &desk.QuoteAnswer{Understood: "8xh1000 for 6h", Why: "no machine on offer fits 8xh1000 for 6h"}, 10*time.Minute)
+	out["quotes"], out["quotes-none"] = p.Quotes("q-19c", quotes(p.Lang), 10*time.Minute), p.Quotes("q-19c", &desk.QuoteAnswer{Understood: "8xh1000 for 6h", Why: says(p.Lang, "no machine on offer fits 8xh1000 for 6h", "没有适合 8xh1000 for 6h 的机器")}, 10*time.Minute)
 	out["rentals"] = p.Rentals([]desk.Rental{rental(bridge.StateAdmitted), func() desk.Rental { w := rental(bridge.StateWaiting); w.ID = "r-0024"; return w }()}, noon.Add(time.Hour))
 	out["rentals-none"] = p.Rentals(nil, noon)
 	out["spend"], out["spend-chart"] = p.Spend(&desk.SpendAnswer{Accounts: balances()}, false), p.Spend(&desk.SpendAnswer{Accounts: balances()}, true)
-	out["status"] = p.Status(&desk.StatusAnswer{Version: "0.2.0", Daemon: true, Ready: true, Clusters: []desk.ClusterView{{Name: "main", Pending: 12, Running: 340, Nodes: 64}}, Clouds: []desk.CloudView{{Name: "stratus", Offers: 14, Fresh: 14}}})
-	out["status-problems"] = p.Status(&desk.StatusAnswer{Version: "0.2.0", Daemon: true, Frozen: true, Problems: []string{"cloud stratus has no fresh price; nothing is bought there"}})
 	return out
 }
 
-func quotes() *desk.QuoteAnswer {
+func quotes(l desk.Lang) *desk.QuoteAnswer {
 	offer := func(region string, m bridge.Market, rate, expected, most float64, o desk.Outcome) desk.Quoted {
 		return desk.Quoted{
 			Pool:     bridge.Pool{Cloud: "stratus", Region: region, Zone: region + "-1a", Type: "gpu8", Market: m},
@@ -195,12 +201,12 @@ func quotes() *desk.QuoteAnswer {
 	a := &desk.QuoteAnswer{At: noon, Understood: "8xh100 for 6h project nlp", Budgets: balances(), Offers: []desk.Quoted{
 		offer("us-east", bridge.Spot, 2.46, 16, 21, desk.AtOnce), offer("eu-west", bridge.Spot, 19.68, 118.08, 199.50, desk.AskOne), offer("us-east", bridge.OnDemand, 31.92, 191.52, 199.50, desk.Refused),
 	}}
-	a.Offers[1].Over, a.Offers[2].Text = usd(138.10), "above price ceiling"
+	a.Offers[1].Over, a.Offers[2].Text = usd(138.10), says(l, "above price ceiling", "超过价格上限")
 	return a
 }
 
-func tab() *card.Tab {
-	return &card.Tab{Rentals: []desk.Rental{rental(bridge.StateAdmitted), func() desk.Rental { w := rental(bridge.StateWaiting); w.ID = "r-0024"; return w }()}, Questions: []desk.Question{func() desk.Question { q := question(); q.Rental.ID = "r-0035"; q.Rental.Requester = "tom"; return q }()}, Accounts: balances()}
+func tab(l desk.Lang) *card.Tab {
+	return &card.Tab{Rentals: []desk.Rental{rental(bridge.StateAdmitted), func() desk.Rental { w := rental(bridge.StateWaiting); w.ID = "r-0024"; return w }()}, Questions: []desk.Question{func() desk.Question { q := question(l); q.Rental.ID = "r-0035"; q.Rental.Requester = "tom"; return q }()}, Accounts: balances()}
 }
 
 // forms are all forms, by name.
@@ -209,7 +215,7 @@ func forms(p card.Pen) map[string]*slack.ModalViewRequest {
 	full := desk.Wish{GPUs: 8, GPUType: "h100", Seconds: 6 * 3600, Market: bridge.Spot, Max: usd(120), Project: "nlp", Job: "48211", Reason: "paper deadline"}
 	return map[string]*slack.ModalViewRequest{
 		"form-rent": p.RentForm(&full, "", ""), "form-rent-empty": p.RentForm(&desk.Wish{}, "", ""),
-		"form-rent-wrong": p.RentForm(&desk.Wish{GPUs: 8, GPUType: "h100"}, "for how long? A duration is never guessed", "q-19c"),
+		"form-rent-wrong": p.RentForm(&desk.Wish{GPUs: 8, GPUType: "h100"}, says(p.Lang, "for how long? A duration is never guessed", "要多久？时长从不猜测"), "q-19c"),
 		"form-deny":       p.DenyForm(&waiting), "form-extend": p.ExtendForm(&running, ""),
 	}
 }
@@ -227,7 +233,7 @@ func TestGolden(t *testing.T) {
 				golden(t, name+"."+string(lang), m)
 			})
 		}
-		for name, v := range map[string]any{"home": p.Home(tab(), noon.Add(time.Hour)), "home-empty": p.Home(&card.Tab{}, noon)} {
+		for name, v := range map[string]any{"home": p.Home(tab(lang), noon.Add(time.Hour)), "home-empty": p.Home(&card.Tab{}, noon)} {
 			if err := card.ValidateHome(v.(talk.Message)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -240,6 +246,63 @@ func TestGolden(t *testing.T) {
 			golden(t, name+"."+string(lang), v)
 		}
 	}
+}
+
+// english is two words of English in a row: names, commands, and what people
+// wrote are taken out first.
+var (
+	english = regexp.MustCompile(`[A-Za-z]{2,}[a-z']* [a-z]{2,}`)
+	notOurs = []*regexp.Regexp{
+		regexp.MustCompile("`[^`]*`"), regexp.MustCompile(`<[^>]*>`), // commands; mentions and dates
+		regexp.MustCompile(`8xh1000? for 6h( project nlp)?`),                                 // what was asked for, in its own words
+		regexp.MustCompile(`stratus (us|eu)-(east|west)-1a`),                                 // a place's name
+		regexp.MustCompile(`Use the queue, it starts at 03:10\.|the price list looks wrong`), // what people wrote
+	}
+)
+
+// A Chinese card holds no English sentence.
+func TestChineseCardsHoldNoEnglish(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.zh.json")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var drawn any
+		if err := json.Unmarshal(raw, &drawn); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range shown(drawn) {
+			for _, no := range notOurs {
+				text = no.ReplaceAllString(text, "")
+			}
+			if s := english.FindString(text); s != "" {
+				t.Errorf("%s says %q in %q", f, s, text)
+			}
+		}
+	}
+}
+
+// shown are the texts that somebody sees in a message or form.
+func shown(v any) (out []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, in := range v {
+			if s, ok := in.(string); ok && (key == "text" || key == "label" || key == "title") {
+				out = append(out, s)
+				continue
+			}
+			out = append(out, shown(in)...)
+		}
+	case []any:
+		for _, in := range v {
+			out = append(out, shown(in)...)
+		}
+	}
+	return out
 }
 
 // Both languages have every text.

@@ -33,14 +33,14 @@ func buttons(m talk.Message) (out []string) {
 func TestB_F4_F6_AnEndedQuestionHasNoButtons(t *testing.T) {
 	p := pen(desk.English)
 	for _, kind := range []desk.ResultKind{desk.ResultAlready, desk.ResultRefused, desk.ResultLapsed, desk.ResultWithdrawn} {
-		q := ended(kind, "mei", "")
+		q := ended(desk.English, kind, "mei", "")
 		for _, m := range []talk.Message{p.Approval(&q, noon), p.Request(&q, noon)} {
 			if got := buttons(m); len(got) > 0 {
 				t.Errorf("%s has the buttons %v", kind, got)
 			}
 		}
 	}
-	open, lost := question(), question()
+	open, lost := question(desk.English), question(desk.English)
 	lost.Rental.State = bridge.StateClosed // and its news are not known
 	if got := buttons(p.Approval(&lost, noon)); len(got) > 0 {
 		t.Errorf("closed, without news, has the buttons %v", got)
@@ -57,7 +57,7 @@ func TestB_F4_F6_AnEndedQuestionHasNoButtons(t *testing.T) {
 // refused, nothing is cut inside a character, and the decision stays.
 func TestB_F19_TooLongIsCutNotLost(t *testing.T) {
 	p := pen(desk.Chinese)
-	q := question()
+	q := question(desk.English)
 	q.Rental.Note = strings.Repeat("论文截止👩‍🔬", 1000)
 	q.Why = strings.Repeat("因为", 4000)
 	for i := range 60 {
@@ -136,7 +136,7 @@ func TestAnythingFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab <>&*`_~長👩‍🔬\u202e\n")), 0, 9000, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		p := pen(desk.English)
-		q := question()
+		q := question(desk.English)
 		q.Rental.Note, q.Why = text.Draw(t, "note"), text.Draw(t, "why")
 		q.Rental.Pool.Type = text.Draw(t, "type")
 		q.Rental.Requester = text.Draw(t, "requester")
@@ -158,7 +158,7 @@ func TestAnythingFits(t *testing.T) {
 func TestB_F21_TextOfPeopleStandsForItself(t *testing.T) {
 	const evil = "`<https://evil.example|Approve here>` <!channel> <@U0MEI> *bold* \u202Egnp.exe\u2066 \u0007"
 	p := pen(desk.English)
-	q, denied := question(), ended(desk.ResultRefused, "mei", evil)
+	q, denied := question(desk.English), ended(desk.English, desk.ResultRefused, "mei", evil)
 	q.Rental.Note, q.Why = evil, evil
 	q.Rental.Requester, q.Rental.Pool.Type, q.Approvers = evil, evil, []string{evil}
 	r := rental(bridge.StateAdmitted)
@@ -168,12 +168,12 @@ func TestB_F21_TextOfPeopleStandsForItself(t *testing.T) {
 	if !ok {
 		t.Fatal("no alert")
 	}
-	list := quotes()
+	list := quotes(desk.English)
 	list.Understood, list.Offers[2].Text, list.Offers[0].Pool.Type = evil, evil, evil
 	for name, m := range map[string]talk.Message{
 		"approval": p.Approval(&q, noon), "denied": p.Approval(&denied, noon), "request": p.Request(&q, noon), "grant": p.Grant(&r, noon), "alert": alert,
 		"quotes": p.Quotes("q-19c", list, time.Minute), "rentals": p.Rentals([]desk.Rental{r}, noon), "home": p.Home(&card.Tab{Rentals: []desk.Rental{r}, Questions: []desk.Question{q}}, noon),
-		"quoted": card.Quote(evil), "rental": p.Rental(&desk.RentalAnswer{Rental: r, News: []bridge.News{{Node: evil, Who: evil}}}, noon), "status": p.Status(&desk.StatusAnswer{Daemon: true, Version: evil, Problems: []string{evil}}),
+		"quoted": card.Quote(evil), "rental": p.Rental(&desk.RentalAnswer{Rental: r, News: []bridge.News{{Node: evil, Who: evil}}}, noon),
 		"reminder": p.Escalation(&q), "idle": p.Idle(&r), "release": p.ReleaseAsk(&r, noon), "spend": p.Spend(&desk.SpendAnswer{Accounts: []desk.Balance{{Account: evil, Limit: usd(1), Left: usd(1)}}}, true),
 	} {
 		if s := harm(m.Text); s != "" {

@@ -68,8 +68,12 @@ func (p Pen) homeQuestions(t *Tab) []slack.Block {
 
 func (p Pen) homeRental(r *desk.Rental, now time.Time) []slack.Block {
 	w := p.words()
-	out := []slack.Block{section(put(w.HomeLine, "rental", string(r.ID), "what", escape(p.what(r.Count, &r.Shape)), "state", w.States[r.State],
-		"where", escape(p.place(r.Pool)), "cost", amount(r.Cost), "most", amount(r.Hold), "ends", p.ends(r, now)))}
+	text := w.HomeLine
+	if r.State == bridge.StateWaiting {
+		text = w.HomeWaits
+	}
+	out := []slack.Block{section(put(text, "rental", string(r.ID), "what", escape(p.what(r.Count, &r.Shape)), "state", w.States[r.State],
+		"where", escape(p.place(r.Pool)), "cost", amount(r.Cost), "most", amount(r.Hold), "ends", p.ends(r, now), "at", p.when(r.AskUntil)))}
 	if r.State == bridge.StateWaiting {
 		return append(out, p.actions(string(r.ID), r.Revision, p.cancel(r))...)
 	}

@@ -117,17 +117,16 @@ func givesBack(s bridge.State) bool {
 	return s == bridge.StateLaunching || s == bridge.StateJoining || s == bridge.StateAdmitted || s == bridge.StateDraining
 }
 
-// ends says in how long a rental, or the question about it, ends.
+// ends says in how long a rental ends; one that waits for a yes has no end yet.
 func (p Pen) ends(r *desk.Rental, now time.Time) string {
-	end := r.Expires
-	if r.State == bridge.StateWaiting {
-		end = r.AskUntil
-	}
-	if end.IsZero() || r.State.Ended() {
+	if r.State == bridge.StateWaiting || r.State.Ended() || r.Expires.IsZero() {
 		return "–"
 	}
-	return p.span(max(0, end.Sub(now)))
+	return p.span(max(0, r.Expires.Sub(now)))
 }
+
+// happened names a kind of news.
+func (p Pen) happened(k bridge.NewsKind) string { return orElse(p.words().Happened[k], string(k)) }
 
 func cells(texts ...string) []slack.TableCell {
 	out := make([]slack.TableCell, 0, len(texts))
@@ -149,7 +148,7 @@ func (p Pen) Rental(a *desk.RentalAnswer, now time.Time) talk.Message {
 	var lines []string
 	for i := max(0, len(a.News)-mostLines); i < len(a.News); i++ {
 		n := &a.News[i]
-		facts := []string{p.when(n.At) + " " + escape(string(n.Kind))}
+		facts := []string{p.when(n.At) + " " + escape(p.happened(n.Kind))}
 		for _, s := range []string{n.Node, string(n.Job), n.Who} {
 			if s != "" {
 				facts = append(facts, escape(s))
@@ -159,42 +158,6 @@ func (p Pen) Rental(a *desk.RentalAnswer, now time.Time) talk.Message {
 	}
 	if len(lines) > 0 {
 		m.Blocks = append(m.Blocks, section("*"+p.words().HistoryTitle+"*\n"+strings.Join(lines, "\n")))
-	}
-	return Fit(m)
-}
-
-// Status shows how Spillway itself is.
-func (p Pen) Status(a *desk.StatusAnswer) talk.Message {
-	w := p.words()
-	title := put(w.StatusOK, "version", escape(a.Version))
-	switch {
-	case !a.Daemon:
-		title = w.StatusDown
-	case len(a.Problems) > 0 || a.Frozen || a.Protected != "":
-		title = put(w.StatusBad, "version", escape(a.Version))
-	}
-	m := talk.Message{Text: title, Blocks: []slack.Block{section("*" + title + "*")}}
-	var lines []string
-	if a.Frozen {
-		lines = append(lines, w.StatusFrozen)
-	}
-	for i := range a.Clusters {
-		c := &a.Clusters[i]
-		text := w.StatusCluster
-		if c.Stale {
-			text = w.StatusStale
-		}
-		lines = append(lines, put(text, "name", escape(c.Name), "pending", strconv.Itoa(c.Pending), "running", strconv.Itoa(c.Running), "nodes", strconv.Itoa(c.Nodes)))
-	}
-	for i := range a.Clouds {
-		c := &a.Clouds[i]
-		lines = append(lines, put(w.StatusCloud, "name", escape(c.Name), "fresh", strconv.Itoa(c.Fresh), "offers", strconv.Itoa(c.Offers)))
-	}
-	if len(lines) > 0 {
-		m.Blocks = append(m.Blocks, section(strings.Join(lines, "\n")))
-	}
-	for _, problem := range a.Problems {
-		m.Blocks = append(m.Blocks, said("• ", problem))
 	}
 	return Fit(m)
 }

@@ -138,7 +138,7 @@ func (p Pen) Alert(n *bridge.News, r *desk.Rental) (talk.Message, bool) {
 	m := Say(put(text, "rental", string(n.Rental), "node", escape(n.Node), "job", escape(string(n.Job)), "who", p.who(n.Who), "at", at,
 		"machine", escape(n.Machine), "cost", amount(n.Cost), "over", amount(n.Cost), "project", project))
 	if n.Text != "" && !overrun {
-		m.Blocks = append(m.Blocks, said("", n.Text))
+		m.Blocks = append(m.Blocks, said("", p.Lang.Told(n.Text)))
 	}
 	return Fit(m), true
 }

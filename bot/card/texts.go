@@ -119,13 +119,6 @@ type words struct {
 	RentalsNone    string
 	RentalsFoot    string
 	RentalsNothing string
-	StatusOK       string
-	StatusBad      string
-	StatusDown     string
-	StatusCluster  string
-	StatusStale    string
-	StatusCloud    string
-	StatusFrozen   string
 	HistoryTitle   string
 
 	SpendTitle  string
@@ -184,10 +177,12 @@ type words struct {
 	HomeBudgets   string
 	HomeRent      string
 	HomeLine      string
+	HomeWaits     string
 	HomeQuestion  string
 	HomeAt        string
 
-	States map[bridge.State]string
+	States   map[bridge.State]string
+	Happened map[bridge.NewsKind]string // unfilled: the kind itself
 }
 
 var english = words{ //nolint:gosec // Texts, no credentials.
@@ -217,14 +212,14 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	OpenUntil:     "Open until {at} ({left}). Approvers: {who}",
 	Urgent:        "About to lapse: {who} are asked too.",
 	TwoNeeded:     "Two persons have to say yes.",
-	OneOfTwo:      "Yes by {who} at {at}; {n} more needed.",
+	OneOfTwo:      "Yes by {who}, {at}; {n} more needed.",
 	Rev:           "{rental}, question {n}",
-	WasApproved:   ":white_check_mark: Approved by {who} at {at}.",
-	WasDenied:     ":no_entry: Denied by {who} at {at}.",
-	WasLapsed:     ":hourglass: Expired at {at}: nobody answered in time. Ask again: `/rent again {rental}`",
-	WasWithdrawn:  ":leftwards_arrow_with_hook: Cancelled by {who} at {at}.",
+	WasApproved:   ":white_check_mark: Approved by {who}, {at}.",
+	WasDenied:     ":no_entry: Denied by {who}, {at}.",
+	WasLapsed:     ":hourglass: Expired {at}: nobody answered in time. Ask again: `/rent again {rental}`",
+	WasWithdrawn:  ":leftwards_arrow_with_hook: Cancelled by {who}, {at}.",
 	WasGone:       ":leftwards_arrow_with_hook: No longer needed since {at}.",
-	WasSuperseded: ":arrows_counterclockwise: Superseded at {at} by a new question: at most {hold} now.",
+	WasSuperseded: ":arrows_counterclockwise: Superseded {at} by a new question: at most {hold} now.",
 	WasOther:      "It asks nothing any more.",
 	Reason:        "Reason: ",
 	Approve:       "Approve {most}",
@@ -237,7 +232,7 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	CancelBody:    "Nothing was rented or held.",
 	Requested:     "{rental} needs approval. Expected {expected}, at most {most}.",
 	Reminder:      ":bell: {rental} still waits for a yes or a no, until {at}.",
-	Escalated:     ":rotating_light: {rental} is about to lapse, at {at}. {who}, please decide.",
+	Escalated:     ":rotating_light: {rental} lapses {at}. {who}, please decide.",
 
 	GrantStarting:  ":rocket: {rental}: {what} for {project} are starting",
 	GrantRunning:   ":large_green_circle: {rental}: {what} for {project} are ready",
@@ -268,7 +263,7 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	Overrun:   ":rotating_light: {rental} cost {over} more than was held. {project} is charged for it.",
 	Warning:   ":warning: {rental}",
 	Notice:    ":warning: The cloud takes {node} of {rental} back{at}. Its jobs are asked to write their checkpoints.",
-	NoticeAt:  " at {at}",
+	NoticeAt:  " {at}",
 	Reclaimed: ":recycle: The cloud took {node} of {rental} back.",
 	CalledOff: ":relieved: The cloud lets {node} of {rental} run on after all.",
 	Requeued:  ":arrows_counterclockwise: Job {job} is back in the queue after {node} was taken back.",
@@ -305,13 +300,6 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	RentalsNone:    "Nothing is rented.",
 	RentalsFoot:    "{running} running, {waiting} waiting; at most {held} held.",
 	RentalsNothing: "{running} running, {waiting} waiting; nothing held.",
-	StatusOK:       ":large_green_circle: Spillway {version} works.",
-	StatusBad:      ":large_yellow_circle: Spillway {version} works, with problems.",
-	StatusDown:     ":red_circle: The daemon is not running.",
-	StatusCluster:  "*{name}*: {pending} waiting, {running} running, {nodes} nodes",
-	StatusStale:    "*{name}*: not seen lately",
-	StatusCloud:    "*{name}*: {fresh} of {offers} offers with a fresh price",
-	StatusFrozen:   "New spending is frozen.",
 	HistoryTitle:   "What happened",
 
 	SpendTitle:  "Spend",
@@ -360,7 +348,7 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	DenyShort:       "Say why in 10 to 500 characters, or choose a usual reason.",
 	FormExtendTitle: "Extend {rental}",
 	FormExtendB:     "Extend",
-	FormExtendWhat:  "It ends at {at}. More time is a new hold: {rate} for each hour at most.",
+	FormExtendWhat:  "It ends {at}. More time is a new hold: {rate} for each hour at most.",
 	FieldExtend:     "How much longer",
 
 	HomeTitle:     "Spillway",
@@ -370,8 +358,12 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	HomeBudgets:   "Budgets",
 	HomeRent:      "Rent machines…",
 	HomeLine:      "*{rental}* · {what} · {state}\n{where}; so far {cost}, at most {most}; ends {ends}",
+	HomeWaits:     "*{rental}* · {what} · {state}\n{where}; at most {most}; open until {at}",
 	HomeQuestion:  "*{rental}* · {who} · {what}, {for}\n{place} for {project}: at most {most}; open until {at}",
 	HomeAt:        "As of {at}",
 
+	Happened: map[bridge.NewsKind]string{
+		"notice-called-off": "notice called off", "foreign-job": "a job of others", "lost-work": "work lost", "timed": "end set",
+	},
 	States: map[bridge.State]string{"waiting": "waits for a yes", "launching": "starting", "joining": "starting", "admitted": "running", "draining": "draining", "releasing": "going back", "settled": "released", "closed": "never rented"},
 }

@@ -118,13 +118,6 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	RentalsNone:    "没有租用。",
 	RentalsFoot:    "{running} 个运行中，{waiting} 个等待；最多冻结 {held}。",
 	RentalsNothing: "{running} 个运行中，{waiting} 个等待；没有冻结。",
-	StatusOK:       ":large_green_circle: Spillway {version} 运行正常。",
-	StatusBad:      ":large_yellow_circle: Spillway {version} 运行中，有问题。",
-	StatusDown:     ":red_circle: 守护进程未运行。",
-	StatusCluster:  "*{name}*：{pending} 个等待，{running} 个运行，{nodes} 个节点",
-	StatusStale:    "*{name}*：最近未见",
-	StatusCloud:    "*{name}*：{offers} 个机型中 {fresh} 个有新价格",
-	StatusFrozen:   "新支出已冻结。",
 	HistoryTitle:   "经过",
 
 	SpendTitle:  "支出",
@@ -183,8 +176,17 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	HomeBudgets:   "预算",
 	HomeRent:      "租用机器…",
 	HomeLine:      "*{rental}* · {what} · {state}\n{where}；目前 {cost}，最多 {most}；结束 {ends}",
+	HomeWaits:     "*{rental}* · {what} · {state}\n{where}；最多 {most}；有效至 {at}",
 	HomeQuestion:  "*{rental}* · {who} · {what}，{for}\n{place}，{project}：最多 {most}；有效至 {at}",
 	HomeAt:        "更新于 {at}",
 
+	Happened: map[bridge.NewsKind]string{
+		"asked": "已询问", "approved": "已批准", "denied": "已拒绝", "lapsed": "已过期", "withdrawn": "已取消", "agreed": "一人同意", "changed": "价格有变",
+		"reminded": "已提醒", "escalated": "已询问更多人", "rebuffed": "无权答复", "reserved": "已冻结款项", "creating": "正在创建", "created": "已创建",
+		"refused": "被云拒绝", "unknown": "结果未知", "joined": "已加入", "admitted": "已就绪", "routed": "作业送往此处", "started": "作业开始", "finished": "作业结束",
+		"notice": "收回通知", "notice-called-off": "通知取消", "drained": "不再接收作业", "requeued": "作业重新排队", "eligible": "作业可再启动", "reclaimed": "已被收回",
+		"draining": "排空中", "releasing": "归还中", "gone": "机器已归还", "settled": "已结清", "extended": "已延长", "timed": "已定结束时间", "orphan": "孤儿机器",
+		"foreign-job": "他人的作业", "frozen": "已冻结", "thawed": "已解冻", "protected": "暂停租用", "warning": "警告", "resumed": "已从检查点继续", "lost-work": "丢失计算",
+	},
 	States: map[bridge.State]string{"waiting": "等待批准", "launching": "启动中", "joining": "启动中", "admitted": "运行中", "draining": "排空中", "releasing": "归还中", "settled": "已归还", "closed": "未租用"},
 }

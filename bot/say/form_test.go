@@ -172,7 +172,7 @@ func TestNewsFindTheirPlace(t *testing.T) {
 		says    string
 	}{
 		"a reminder":               {bridge.News{Kind: bridge.NewsReminded, Rental: asked}, talk.Thread, askKey(asked), "still waits"},
-		"an escalation":            {bridge.News{Kind: bridge.NewsEscalated, Rental: asked}, talk.Thread, askKey(asked), "about to lapse"},
+		"an escalation":            {bridge.News{Kind: bridge.NewsEscalated, Rental: asked}, talk.Thread, askKey(asked), "lapses"},
 		"a reminder of none":       {bridge.News{Kind: bridge.NewsReminded, Rental: rented}, "", "", ""},
 		"a notice":                 {bridge.News{Kind: bridge.NewsNotice, Rental: rented, Node: "sw-1"}, talk.Thread, rentalKey(rented), "takes sw-1"},
 		"an overrun":               {bridge.News{Kind: bridge.NewsWarning, Rental: rented, Cost: bridge.Money{Micro: 1, Currency: "USD"}}, talk.Thread, rentalKey(rented), "more than was held"},

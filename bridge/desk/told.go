@@ -1,0 +1,55 @@
+package desk
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// chineseNews are the twins of what news say in words of ours, by the English
+// format, in the order in which they are tried.
+var chineseNews = []struct{ english, chinese string }{
+	{"starts again from the beginning: no complete checkpoint was found", "没有找到完整的检查点，从头重新运行"},
+	{"runs again beside a complete checkpoint that gives no step: whether it resumed is not known", "已再次运行；旁边完整的检查点没有步数，无法得知是否从中继续"},
+	{"resumed at step %d (checkpoint age %s)", "从第 %s 步继续（检查点写于被中断前 %s）"},
+	{"began anew: it wrote step %d after a restart beside step %d", "已从头开始：重启时已有第 %[2]s 步，之后写出第 %[1]s 步"},
+	{"%d of %d machines vanished at once", "%[2]s 台机器中有 %[1]s 台同时消失"},
+	{"%d launches in the last %s never joined", "最近 %[2]s 内有 %[1]s 次启动未能加入"},
+	{"%s: rented for this cluster by another store; nothing of it is touched. Run `spillway doctor`, then `spillway thaw`", "%s：由另一个数据库为本集群租用，不会触动。请运行 `spillway doctor`，再运行 `spillway thaw`"},
+	{"the breaker has cooled down", "保护时间已过"},
+	{"%s: the cloud says that this machine is more likely than usual to be taken back", "%s：云提示这台机器比平时更可能被收回"},
+	{"takes no more jobs: %s", "不再接收作业：%s"},
+	{"its time limit was raised outside; the machines are paid for until %s", "其时限在外部被提高；机器的费用只付到 %s"},
+	{"its machines end at %s, in less than %s", "其机器将于 %s 结束，不到 %s"},
+	{"the scheduler set it aside (%s) when it was requeued, though nodes that fit it are there; asked to look anew, %d of %d", "重新排队时被调度器搁置（%s），但有合适的节点；已要求重新查看，第 %s 次，共 %s 次"},
+	{"cost %s is beyond the hold of %s by %s", "费用 %s 超出冻结额 %s，多 %s"},
+	{"the books do not balance (%d findings, the first: %s); see: spillway ledger check", "账目不平（%s 处，第一处：%s）；请运行 spillway ledger check"},
+	{"until %s", "直到 %s"},
+}
+
+var newsForms = func() []*regexp.Regexp {
+	out := make([]*regexp.Regexp, 0, len(chineseNews))
+	for _, n := range chineseNews {
+		form := strings.NewReplacer("%d", `(\d+)`, "%s", `(.+)`).Replace(regexp.QuoteMeta(n.english))
+		out = append(out, regexp.MustCompile(`^`+form+`$`))
+	}
+	return out
+}()
+
+// Told says the text of news in a language. What a person wrote, and what has
+// no other words, stays as it is.
+func (l Lang) Told(text string) string {
+	if l != Chinese {
+		return text
+	}
+	for i, form := range newsForms {
+		if facts := form.FindStringSubmatch(text); facts != nil {
+			args := make([]any, 0, len(facts)-1)
+			for _, f := range facts[1:] {
+				args = append(args, f)
+			}
+			return fmt.Sprintf(chineseNews[i].chinese, args...)
+		}
+	}
+	return text
+}
