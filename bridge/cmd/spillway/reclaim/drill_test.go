@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"spillway.sh/spillway/bridge/cmd/spillway/drill"
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/desk/socket"
+	"spillway.sh/spillway/bridge/sandbox"
 )
 
 // TestDrill tries offers out with the real binary: a machine that is fit, one
@@ -51,21 +53,68 @@ func TestDrill(t *testing.T) {
 	}
 	s.nothingLeft("a drill of an unfit machine")
 
-	_, said, code = s.drill(filepath.Join(s.scratch, "missing"))
+	s.untoldDrills()
+}
+
+// untoldDrills are those that the first were not: a folder that is not there or
+// takes nothing, and one that is broken off.
+func (s *siege) untoldDrills() {
+	_, said, code := s.drill(filepath.Join(s.scratch, "missing"))
 	if code != 2 || !strings.Contains(said, "is no folder here") {
-		t.Errorf("a folder that is not there: exit %d\n%s", code, said)
+		s.t.Errorf("a folder that is not there: exit %d\n%s", code, said)
 	}
+
+	closed := filepath.Join(s.scratch, "closed")
+	must(s.t, os.Mkdir(closed, 0o555))
+	got, said, code := s.drillBy(s.asOrdinaryUser, closed)
+	want := []string{"checkpoint-write: ", "checkpoint-read: "}
+	if code != 7 || got.Fit || len(got.Wrong) != 2 || !strings.HasPrefix(got.Wrong[0], want[0]) || !strings.HasPrefix(got.Wrong[1], want[1]) || !strings.Contains(got.Wrong[0], "Permission denied") {
+		s.t.Errorf("a folder that takes nothing: exit %d, %+v\n%s", code, got, said)
+	}
+	s.nothingLeft("a drill that could not write")
+
+	got, said, code = s.drillBy(s.interrupted, s.scratch)
+	if n := len(got.Wrong); code != 7 || n != 1 || !strings.HasSuffix(got.Wrong[0], ": interrupted") || got.Steps[len(got.Steps)-1].Name != "give back and settle" {
+		s.t.Errorf("a drill that is interrupted: exit %d, %+v\n%s", code, got, said)
+	}
+	s.nothingLeft("a drill that was interrupted")
+}
+
+// asOrdinaryUser runs the probe as alice, by the commands on PATH, as for
+// somebody who cannot read the configuration.
+func (s *siege) asOrdinaryUser(c *exec.Cmd) error {
+	for i, arg := range c.Args {
+		if arg == "--config" {
+			c.Args[i+1] = s.path("unread.yaml")
+		}
+	}
+	c.Args = append(c.Args, "--socket", s.path("spillway.sock"))
+	c.Env = append(os.Environ(), "PATH="+s.cluster.BinDir(sandbox.Alice)+":"+os.Getenv("PATH"))
+	return c.Run()
+}
+
+// interrupted presses Ctrl-C once something is rented.
+func (s *siege) interrupted(c *exec.Cmd) error {
+	must(s.t, c.Start())
+	s.until(time.Minute, "something is rented", func() bool { return len(s.rentals()) > 0 })
+	must(s.t, c.Process.Signal(os.Interrupt))
+	return c.Wait()
 }
 
 // drill runs the command and returns its answer, what it told on the way, and
 // its exit code.
 func (s *siege) drill(dir string) (drill.Result, string, int) {
 	s.t.Helper()
+	return s.drillBy((*exec.Cmd).Run, dir)
+}
+
+func (s *siege) drillBy(run func(*exec.Cmd) error, dir string) (drill.Result, string, int) {
+	s.t.Helper()
 	c := exec.CommandContext(s.t.Context(), exe, "drill", "--config", s.path("spillway.yaml"), "--type", "s.gpu8", "--spot", "-A", "vision",
 		"--dir", dir, "--size", "8", "--within", "3m", "--yes", "-o", "json")
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
-	err := c.Run()
+	err := run(c)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		s.t.Fatal(err)
@@ -74,6 +123,7 @@ func (s *siege) drill(dir string) (drill.Result, string, int) {
 	if out.Len() > 0 {
 		must(s.t, json.Unmarshal(out.Bytes(), &r))
 	}
+	s.t.Logf("%s\n%s", errs.String(), out.String())
 	return r, errs.String(), c.ProcessState.ExitCode()
 }
 

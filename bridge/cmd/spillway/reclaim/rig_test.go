@@ -118,7 +118,10 @@ func (r *rig) gateway(port string) string { return r.cluster.Network().Gateway.S
 func (r *rig) configure() {
 	r.t.Helper()
 	join := r.cluster.Join()
-	must(r.t, os.WriteFile(r.path("policy.yaml"), []byte(policy), 0o644))
+	must(r.t, os.WriteFile(r.path("policy.yaml"), []byte(strings.ReplaceAll(policy, "@SHARED@", r.cluster.SharedDir())), 0o644))
+	// This host does not know the site's accounts, as a login node would.
+	must(r.t, os.Mkdir(r.path("bin"), 0o755))
+	must(r.t, os.WriteFile(r.path("bin", "id"), []byte("#!/bin/sh\nexec chroot "+r.cluster.Image().Dir+" id \"$@\"\n"), 0o755))
 	must(r.t, os.WriteFile(r.path("munge.key"), join.MungeKey, 0o600))
 	var text bytes.Buffer
 	must(r.t, template.Must(template.New("").Parse(config)).Execute(&text, map[string]any{
@@ -143,6 +146,7 @@ func (r *rig) process(name string, args ...string) *child {
 	must(r.t, err)
 	c := &child{exec.Command(exe, args...), make(chan struct{})}
 	c.Stdout, c.Stderr = log, log
+	c.Env = append(os.Environ(), "PATH="+r.path("bin")+":"+os.Getenv("PATH"))
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error, 1)
 	go func() {
@@ -263,6 +267,7 @@ rules:
     when: job.restartable && job.name.startsWith("torch-")
     class: P2
     signal: {name: USR1, to: steps, window: 5s, for: all}
+    checkpoint: {path: "@SHARED@/home/alice/work/%{ckpt}", framework: pytorch}
   - name: handlers
     when: job.restartable && job.name.startsWith("train-")
     class: P2

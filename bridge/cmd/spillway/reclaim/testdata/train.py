@@ -1,13 +1,26 @@
-"""A user's training job: data-parallel over gloo, a checkpoint every few steps
-and at once when it is told, and it goes on from what it finds. It knows
-nothing of Spillway."""
+"""A user's training job: data-parallel over gloo, a checkpoint every few steps,
+and it goes on from the newest it finds. Told that its machine may be taken, it
+writes one after each step for a while. It knows nothing of Spillway."""
+import signal
+import time
+
+told = 0.0
+
+
+def on_notice(*_):
+    global told
+    told = time.monotonic()
+
+
+# Before anything that takes long: until then the signal would end the job.
+signal.signal(signal.SIGUSR1, on_notice)
+
 import argparse
+import glob
 import hashlib
 import json
 import os
-import signal
 import sys
-import time
 
 import torch
 import torch.distributed as dist
@@ -22,8 +35,6 @@ args = p.parse_args()
 
 rank, world = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
 restart = int(os.environ.get("SLURM_RESTART_COUNT", 0))
-ckpt = os.path.join(args.dir, "model.pt")
-told = False
 
 
 def tell(**what):
@@ -32,19 +43,21 @@ def tell(**what):
             f.write(json.dumps({"at": time.time(), "restart": restart, **what}) + "\n")
 
 
-def on_notice(*_):
-    global told
-    told = True
+def saved():
+    return sorted(glob.glob(os.path.join(args.dir, "step-*.pt")))
 
 
 def save(step):
     if rank != 0:
         return
-    with open(ckpt + ".tmp", "wb") as f:
+    path = os.path.join(args.dir, f"step-{step:06d}.pt")
+    with open(path + ".tmp", "wb") as f:
         torch.save({"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()}, f)
         f.flush()
         os.fsync(f.fileno())
-    os.replace(ckpt + ".tmp", ckpt)
+    os.replace(path + ".tmp", path)
+    for old in saved()[:-3]:
+        os.remove(old)
     tell(saved=step)
 
 
@@ -55,7 +68,6 @@ def batch(step):
     return x, x.pow(2).sum(dim=1, keepdim=True).sin()
 
 
-signal.signal(signal.SIGUSR1, on_notice)
 torch.set_num_threads(1)
 torch.manual_seed(0)
 torch.use_deterministic_algorithms(True)
@@ -63,8 +75,9 @@ dist.init_process_group("gloo", rank=rank, world_size=world)
 model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.Tanh(), torch.nn.Linear(64, 1)))
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 step = 0
-if os.path.exists(ckpt):
-    state = torch.load(ckpt)
+dist.barrier()  # all look at the same files
+if saved():
+    state = torch.load(saved()[-1])
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     step = state["step"]
@@ -77,8 +90,7 @@ while step < args.steps:
     optimizer.step()
     step += 1
     tell(step=step)
-    if told or step % args.every == 0:
-        told = False
+    if step % args.every == 0 or told and time.monotonic() - told < 60:
         save(step)
     time.sleep(max(0.0, args.pause - (time.monotonic() - began)))
 dist.barrier()
