@@ -62,7 +62,8 @@ func (p Pen) question(q *desk.Question, now time.Time) talk.Message {
 		Blocks: []slack.Block{
 			header(title),
 			fields(w.Who, p.who(r.Requester), w.Pays, escape(string(r.Account)), w.What, escape(what), w.Where, escape(p.place(r.Pool)),
-				w.For, length, w.Expected, amount(r.Expected), w.AtMost, "*"+r.Hold.String()+"*", w.Left, p.left(q), w.Jobs, jobs(r.Jobs)),
+				w.For, p.lasts(r), w.Expected, amount(r.Expected), w.AtMost, "*"+r.Hold.String()+"*", w.Left, p.left(q), w.Jobs, jobs(r.Jobs),
+				w.QueueIf, p.ifDenied(q, now)),
 		},
 	}
 	if q.Why != "" && r.State == bridge.StateWaiting {
@@ -74,6 +75,14 @@ func (p Pen) question(q *desk.Question, now time.Time) talk.Message {
 	m.Blocks = append(m.Blocks, p.standing(q, now)...)
 	m.Blocks = append(m.Blocks, small(put(w.Rev, "rental", string(r.ID), "n", strconv.FormatInt(max(r.Revision, 1), 10))))
 	return m
+}
+
+// lasts says how long a rental lives, and the end that who asked named.
+func (p Pen) lasts(r *desk.Rental) string {
+	if r.Until.IsZero() {
+		return p.span(seconds(r.Life))
+	}
+	return put(p.words().ForUntil, "for", p.span(seconds(r.Life)), "at", p.when(r.Until))
 }
 
 // standing says where a question stands.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -187,6 +188,7 @@ func cards(p card.Pen) map[string]talk.Message {
 	out["quotes"], out["quotes-none"] = p.Quotes("q-19c", quotes(p.Lang), 10*time.Minute), p.Quotes("q-19c", &desk.QuoteAnswer{Understood: "8xh1000 for 6h", Why: says(p.Lang, "no machine on offer fits 8xh1000 for 6h", "没有适合 8xh1000 for 6h 的机器")}, 10*time.Minute)
 	out["rentals"] = p.Rentals([]desk.Rental{rental(bridge.StateAdmitted), func() desk.Rental { w := rental(bridge.StateWaiting); w.ID = "r-0024"; return w }()}, noon.Add(time.Hour))
 	out["rentals-none"] = p.Rentals(nil, noon)
+	maps.Copy(out, further(p))
 	out["spend"], out["spend-chart"] = p.Spend(&desk.SpendAnswer{Accounts: balances()}, false), p.Spend(&desk.SpendAnswer{Accounts: balances()}, true)
 	return out
 }

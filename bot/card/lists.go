@@ -32,6 +32,7 @@ func (p Pen) Quotes(id string, a *desk.QuoteAnswer, good time.Duration) talk.Mes
 	if n := len(a.Offers) - mostLines; n > 0 {
 		m.Blocks = append(m.Blocks, small(put(w.More, "n", strconv.Itoa(n))))
 	}
+	m.Blocks = append(m.Blocks, p.local(a.Local, a.At)...)
 	if n := len(a.Budgets); n > 0 {
 		b := &a.Budgets[n-1]
 		m.Blocks = append(m.Blocks, small(put(w.QuoteGood, "for", p.span(good), "account", escape(string(b.Account)), "left", b.Left.Floor(), "limit", b.Limit.Floor())))
@@ -145,6 +146,7 @@ func (p Pen) Rental(a *desk.RentalAnswer, now time.Time) talk.Message {
 	if a.Rental.State == bridge.StateWaiting {
 		m = p.Request(&desk.Question{Rental: a.Rental}, now)
 	}
+	m.Blocks = append(m.Blocks, p.machines(&a.Rental)...)
 	var lines []string
 	for i := max(0, len(a.News)-mostLines); i < len(a.News); i++ {
 		n := &a.News[i]
@@ -240,7 +242,8 @@ func lastLevel(a bridge.Account) string {
 	return string(a[strings.LastIndex(string(a), "/")+1:])
 }
 
-// Help is the help on a topic: money, words, or what can be asked for.
+// Help is the help on a topic: money, words, all that can be asked for, or the
+// five lines to begin with.
 func (p Pen) Help(topic string) talk.Message {
 	w := p.words()
 	example := string(bridge.NewRentalID(1))
@@ -249,6 +252,8 @@ func (p Pen) Help(topic string) talk.Message {
 		return Say(w.HelpMoney)
 	case "words":
 		return Say(w.HelpWords)
+	case "all":
+		return Say(put(w.HelpAll, "rental", example))
 	}
 	m := talk.Message{Text: w.HelpTitle, Blocks: []slack.Block{header(w.HelpTitle), section(put(w.HelpMain, "rental", example)), small(w.HelpMore)}}
 	return Fit(m)

@@ -21,10 +21,11 @@ const (
 	Release Verb = "release"
 	Drain   Verb = "drain" // release after the jobs
 	Keep    Verb = "keep"
-	Extend  Verb = "extend" // opens the form
-	Rent    Verb = "rent"   // one line of a quote
-	Ask     Verb = "ask"    // opens the form to rent
-	Show    Verb = "show"   // one rental
+	Extend  Verb = "extend"  // opens the form
+	Rent    Verb = "rent"    // one line of a quote
+	Ask     Verb = "ask"     // opens the form to rent
+	Show    Verb = "show"    // one rental
+	Instead Verb = "instead" // less of what was denied
 )
 
 // Value is what a button says once its seal was checked. It is no authority:

@@ -97,6 +97,28 @@ type words struct {
 	Agreed    string
 	Extended  string
 
+	QueueIf     string
+	QueueIfAt   string
+	QueueStarts string
+	QueueWaits  string
+	QueueFree   string
+	ForUntil    string
+
+	MachinesTitle string
+	Unheard       string
+	JobOn         string
+	JobOff        string
+	Use           string
+	UseNot        string
+	Checking      string
+	Unfit         string
+	ChecksOf      string
+	CheckNot      string
+	StageDone     string
+	StageNot      string
+
+	InsteadB string
+
 	QuoteTitle string
 	QuoteGood  string
 	QuoteLine  string
@@ -134,6 +156,7 @@ type words struct {
 	HelpTitle string
 	HelpMain  string
 	HelpMore  string
+	HelpAll   string
 	HelpMoney string
 	HelpWords string
 
@@ -278,6 +301,28 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	Agreed:    ":ballot_box_with_check: {who} said yes to {rental}; another person has to say yes, too.",
 	Extended:  ":heavy_plus_sign: {rental} was extended by {who}; {cost} more is held.",
 
+	QueueIf:     "Queue wait if denied",
+	QueueIfAt:   "until {start} ({for}), the scheduler's own estimate",
+	QueueStarts: "Local queue: job {job} starts {start} (in {for}), by the scheduler's own estimate.",
+	QueueWaits:  "Local queue of {cluster}: {n} waiting for machines, the oldest for {for} (seen {at}). Nothing estimates a start for this size.",
+	QueueFree:   "Local queue of {cluster}: no job waits for machines (seen {at}). Nothing estimates a start for this size.",
+	ForUntil:    "{for}, until {at} at the latest",
+
+	MachinesTitle: "What its machines say",
+	Unheard:       "not heard of yet; GPU use not known",
+	JobOn:         "a job runs",
+	JobOff:        "no job",
+	Use:           "GPU use {n} %",
+	UseNot:        "GPU use not known",
+	Checking:      "being checked",
+	Unfit:         ":no_entry: not fit for jobs",
+	ChecksOf:      "{n} of {all} checks passed",
+	CheckNot:      "{name}: {got}",
+	StageDone:     "{name} done in {for}",
+	StageNot:      "{name} not yet ({for})",
+
+	InsteadB: "Rent {what} instead ({most})",
+
 	QuoteTitle: "Quote {id}, nothing rented: {what}",
 	QuoteGood:  "Good for {for}. {account} has {left} left of {limit}.",
 	QuoteLine:  "*{place}* · {what}\n{rate} an hour each: expected {expected}, at most {most}{boot}",
@@ -313,8 +358,9 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	ChartLeft:   "left",
 
 	HelpTitle: "Spillway rents machines in the cloud, inside a budget",
-	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` asks for machines; words come in any order\n`/rent quote 8xh100 for 6h` shows what it would cost; nothing is rented\n`/rent ls`, `/rent status {rental}` show what is rented\n`/rent extend {rental} 2h` keeps it longer\n`/rent spend`, `/rent budget nlp` show the money\n`/rent approve {rental}`, `/rent deny {rental} because …` answer a question\n`/release {rental}`, `/release all` give it back",
-	HelpMore:  "More: `/rent help money`, `/rent help words`, `/rent whoami`",
+	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` asks for machines; words come in any order\n`/rent quote 8xh100 for 6h` shows what it would cost; nothing is rented\n`/rent status {rental}` shows what is rented; `/rent extend {rental} 2h` keeps it longer\n`/rent spend month nlp` shows the money; `/rent report week nlp` day by day\n`/release {rental}` gives it back",
+	HelpMore:  "`/rent help money` explains expected, at most, held and left. More: `/rent help words`, `/rent help all`",
+	HelpAll:   "`/rent ls`, `/rent status {rental}`: what is rented\n`/rent job 4711`: machines for a waiting job\n`/rent again {rental}`: the same once more\n`/rent cancel {rental}`: take a question back\n`/rent snooze {rental} 30m`: be reminded\n`/rent approve {rental}`, `/rent deny {rental} because …`: answer a question\n`/rent budget nlp`, `/rent prices h100`: what there is to spend, and on what\n`/rent whoami`: who you are taken for\n`/rent freeze because …`, `/rent thaw`: stop new spending (admins)\n`/release {rental}`, `all`, `job 4711`, `node NAME`; then `now`, `drain` or `at 18:00`",
 	HelpMoney: "*expected* is the likely cost at today's price\n*at most* is the worst case; this much is held as long as the machines run\n*posted* is what was metered so far\n*held* is set aside for what runs now\n*left* is the limit less posted less held\nAbove the budget an approver is asked; the requester never decides.",
 	HelpWords: "What: `8xh100`, `h100:8`, `2 machines`, `job 4711`\nHow long: `for 6h`, `for 90m`, `until 18:00`. A duration is never guessed\nMarket: `spot`, `on-demand`\nMoney: `max $120`\nWho pays: `project nlp`\nWhere: `in us-east-1`\nWhy: `because \"paper deadline\"`",
 

@@ -96,6 +96,28 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	Agreed:    ":ballot_box_with_check: {who} 已同意 {rental}；还需另一人同意。",
 	Extended:  ":heavy_plus_sign: {who} 延长了 {rental}；另冻结 {cost}。",
 
+	QueueIf:     "若拒绝，本地排队",
+	QueueIfAt:   "到 {start}（{for}），调度器自己的估计",
+	QueueStarts: "本地队列：作业 {job} 将于 {start} 开始（{for}后），这是调度器自己的估计。",
+	QueueWaits:  "本地队列 {cluster}：{n} 个作业在等机器，最久的已等 {for}（{at} 所见）。此规模没有开始时间的估计。",
+	QueueFree:   "本地队列 {cluster}：没有作业在等机器（{at} 所见）。此规模没有开始时间的估计。",
+	ForUntil:    "{for}，最迟到 {at}",
+
+	MachinesTitle: "机器自报",
+	Unheard:       "尚无消息；GPU 使用率未知",
+	JobOn:         "有作业运行",
+	JobOff:        "没有作业",
+	Use:           "GPU 使用率 {n} %",
+	UseNot:        "GPU 使用率未知",
+	Checking:      "检查中",
+	Unfit:         ":no_entry: 不能接作业",
+	ChecksOf:      "{all} 项检查中 {n} 项通过",
+	CheckNot:      "{name}：{got}",
+	StageDone:     "{name} 已完成，用时 {for}",
+	StageNot:      "{name} 未完成（{for}）",
+
+	InsteadB: "改租 {what}（{most}）",
+
 	QuoteTitle: "报价 {id}，未租用：{what}",
 	QuoteGood:  "{for}内有效。{account} 的 {limit} 中剩余 {left}。",
 	QuoteLine:  "*{place}* · {what}\n每台每小时 {rate}：预计 {expected}，最多 {most}{boot}",
@@ -131,8 +153,9 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	ChartLeft:   "剩余",
 
 	HelpTitle: "Spillway 在预算内租用云上机器",
-	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` 申请机器；词序任意\n`/rent quote 8xh100 for 6h` 查看费用，不租用\n`/rent ls`、`/rent status {rental}` 查看租用\n`/rent extend {rental} 2h` 延长\n`/rent spend`、`/rent budget nlp` 查看费用\n`/rent approve {rental}`、`/rent deny {rental} because …` 答复申请\n`/release {rental}`、`/release all` 归还",
-	HelpMore:  "更多：`/rent help money`、`/rent help words`、`/rent whoami`",
+	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` 申请机器；词序任意\n`/rent quote 8xh100 for 6h` 查看费用，不租用\n`/rent status {rental}` 查看租用；`/rent extend {rental} 2h` 延长\n`/rent spend month nlp` 查看费用；`/rent report week nlp` 逐日查看\n`/release {rental}` 归还",
+	HelpMore:  "`/rent help money` 解释预计、最多、冻结和剩余。更多：`/rent help words`、`/rent help all`",
+	HelpAll:   "`/rent ls`、`/rent status {rental}`：查看租用\n`/rent job 4711`：为等待中的作业租机器\n`/rent again {rental}`：再租同样的一份\n`/rent cancel {rental}`：撤回询问\n`/rent snooze {rental} 30m`：稍后提醒\n`/rent approve {rental}`、`/rent deny {rental} because …`：答复询问\n`/rent budget nlp`、`/rent prices h100`：可花多少，价格如何\n`/rent whoami`：您被识别为谁\n`/rent freeze because …`、`/rent thaw`：停止新支出（管理员）\n`/release {rental}`、`all`、`job 4711`、`node 名称`；再加 `now`、`drain` 或 `at 18:00`",
 	HelpMoney: "*预计* 是按今日价格的可能费用\n*最多* 是最坏情况；机器运行期间冻结这个数额\n*已入账* 是目前计量的费用\n*冻结* 是为运行中的机器预留的款项\n*剩余* 是限额减去已入账和冻结\n超出预算时询问审批人；申请人从不自己决定。",
 	HelpWords: "内容：`8xh100`、`h100:8`、`2 machines`、`job 4711`\n时长：`for 6h`、`for 90m`、`until 18:00`。时长从不猜测\n市场：`spot`、`on-demand`\n金额：`max $120`\n付款：`project nlp`\n地点：`in us-east-1`\n理由：`because \"论文截止\"`",
 

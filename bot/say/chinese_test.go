@@ -10,7 +10,7 @@ import (
 // What a Chinese text may hold of English: commands to type and wishes as they
 // were typed, names, and what people wrote.
 var (
-	notOurs   = regexp.MustCompile(`/(rent|release)[ -~]*|\d+xh100[ -~]*|<[^>]*>|stratus (us|eu)-(east|west)-1a|Use the queue, it starts at 03:10\.`)
+	notOurs   = regexp.MustCompile(`/(rent|release)[ -~]*|(job \d+ for )?\d+(xh100|h project)[ -~]*|<[^>]*>|stratus (us|eu)-(east|west)-1a|Use the queue, it starts at 03:10\.`)
 	anEnglish = regexp.MustCompile(`[A-Za-z]{2,}[a-z']* [a-z]{2,}`)
 )
 

@@ -148,7 +148,7 @@ func (t *turn) refuse(err error) ([]talk.Effect, error) {
 
 // no is a refusal in words.
 func (t *turn) no(e *desk.Error) string {
-	text := sentence(typed(t.who.Lang.Wrong(e)), t.words.Stop)
+	text := sentence(typed(desk.InZone(t.who.Lang.Wrong(e), t.who.Zone)), t.words.Stop)
 	if e.Understood != "" {
 		text += t.words.Gap + fill(t.words.Understood, "words", e.Understood)
 	}

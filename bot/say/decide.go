@@ -56,7 +56,7 @@ func (t *turn) decide(ctx context.Context, q desk.DecideRequest) (string, error)
 		}
 		return t.no(e), nil
 	}
-	text := sentence(t.who.Lang.Result(&a.Result), t.words.Stop)
+	text := sentence(desk.InZone(t.who.Lang.Result(&a.Result), t.who.Zone), t.words.Stop)
 	if (a.Result.Kind == desk.ResultApproved || a.Result.Kind == desk.ResultExtended) && len(a.Budgets) > 0 {
 		text += t.words.Gap + t.leftNow(&a.Budgets[len(a.Budgets)-1]) + t.words.Stop
 	}

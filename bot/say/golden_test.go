@@ -101,14 +101,20 @@ var utterances = []struct {
 	{"01 within the budget", []step{said("ana", "/rent 2xl40s for 3h project nlp"), told}},
 	{"02 over the budget", []step{said("ana", "/rent 8xh100 for 6h spot project nlp"), told}},
 	{"03 with a ceiling", []step{said("ana", "/rent 8xh100 for 6h spot max $120 project nlp"), said("ana", "/rent 8xh100 for 6h spot max $200 project nlp")}},
-	{"04 a quote", []step{said("ana", "/rent quote h100:8 6h")}},
+	{"04 a quote", []step{
+		said("ana", "/rent quote h100:8 6h"), said("ana", "/rent quote job 48211"), estimated(11 * time.Hour), said("ana", "/rent quote job 48211"),
+		quiet(said("ana", "/rent job 48211")), told,
+	}},
 	{"05 nothing at all", []step{said("ana", "/rent")}},
 	{"06 no duration", []step{said("ana", "/rent 8xh100")}},
 	{"07 a GPU nobody has", []step{said("ana", "/rent 8xh1000 for 6h")}},
 	{"08 a number without a unit", []step{said("ana", "/rent 8xh100 for 90")}},
 	{"09 dashes from a phone", []step{said("ana", "/rent 8xh100 —spot —for 6h")}},
 	{"10 for a job", []step{said("ana", "/rent job 48211")}},
-	{"11 status", scene(big, []step{of("ana", "/rent status ID")})},
+	{"11 status", scene(big, []step{
+		of("ana", "/rent status ID"), reported(bridge.Report{Health: bridge.HealthFit, Busy: true, GPUPM: 912}), of("ana", "/rent status ID"),
+		reported(bridge.Report{Health: bridge.HealthFit, GPUPM: -1}), of("ana", "/rent status ID"),
+	})},
 	{"12 the list", scene(small, big, []step{said("ana", "/rent ls")})},
 	{"13 more time", scene(big, []step{of("ana", "/rent extend ID 2h"), told}, []step{quiet(pressed("mei", card.Approve)), told})},
 	{"14 spend", []step{said("ana", "/rent spend month nlp"), said("ana", "/rent report week nlp"), said("ana", "/rent budget nlp")}},
@@ -118,9 +124,12 @@ var utterances = []struct {
 		quiet(said("ana", "/rent 8xh100 for 5h spot project nlp")), later(2 * time.Hour), pressed("mei", card.Approve),
 	}},
 	{"17 a no with a reason", []step{quiet(said("ana", "/rent 8xh100 for 6h spot project nlp")), pressed("mei", card.Deny), denied("mei", "Use the queue, it starts at 03:10."), told}},
+	{"17b less of what was denied", []step{
+		quiet(said("ana", "/rent 8xh100 for 6h project nlp")), onSingles, denied("mei", "Use the queue, it starts at 03:10."), told, instead("mei"), instead("ana"), later(time.Hour), instead("ana"),
+	}},
 	{"18 release, nothing named", scene(small, []step{later(140 * time.Minute), said("ana", "/release")}, []step{quiet(said("ana", "/rent 2xl40s for 1h project nlp")), said("ana", "/release")})},
 	{"19 release, and again", scene(big, []step{of("ana", "/release ID now"), settled, of("ana", "/release ID")})},
-	{"20 help", []step{said("ana", "/rent help"), said("ana", "/rent help money")}},
+	{"20 help", []step{said("ana", "/rent help"), said("ana", "/rent help money"), said("ana", "/rent help all")}},
 	{"21 much money is asked about once more", []step{said("ana", "/rent 8xa100-80 for 1h project nlp"), rentedQuote}},
 	{"22 the rest of the words", scene(small, []step{
 		said("ana", "/rent prices h100"), said("ana", "/rent whoami"), of("ana", "/rent snooze ID 30m"), of("ana", "/release ID at 18:00"),
@@ -128,6 +137,64 @@ var utterances = []struct {
 		said("ana", "/rent again"), said("ana", "/release r-0014"), said("ana", "/rent cancel"),
 	})},
 	{"23 home", scene(small, []step{home("ana")}, []step{quiet(said("ana", "/rent 8xh100 for 6h spot project nlp")), home("mei")})},
+	{"24 until a time, and a late yes", []step{
+		said("ana", "/rent 8xh100 until 22:00 spot project nlp"), told, later(50 * time.Minute), pressed("mei", card.Approve), told, pressed("mei", card.Deny),
+	}},
+	{"25 status while machines get ready", scene(small[:1], []step{joining, of("ana", "/rent status ID"), reported(bridge.Report{
+		Health: bridge.HealthChecking, GPUPM: -1, Checks: []bridge.Check{{Name: "fabric", Got: "down"}, {Name: "gpus", OK: true, Got: "2"}},
+		Stages: []bridge.Stage{{Name: "prepare", OK: true, Took: 40 * time.Second}, {Name: "10-dataset", Took: 95 * time.Second}},
+	}), of("ana", "/rent status ID")})},
+}
+
+// estimated is what the scheduler says of the job that waits.
+func estimated(in time.Duration) step {
+	return func(w *world, _ desk.Lang) []talk.Effect {
+		w.estimate = w.now.Add(in)
+		return nil
+	}
+}
+
+// reported is what the agents of all machines say.
+func reported(r bridge.Report) step {
+	return func(w *world, _ desk.Lang) []talk.Effect {
+		w.reports = map[string]bridge.Report{"i-0f3": r}
+		return nil
+	}
+}
+
+// joining are the machines of the latest rental while they get ready.
+func joining(w *world, _ desk.Lang) []talk.Effect {
+	w.reports = nil
+	r := w.latest()
+	r.State, r.Since = bridge.StateJoining, w.now
+	for i := range r.Machines {
+		r.Machines[i].ID, r.Machines[i].State, r.Machines[i].Started = "i-0f3", bridge.MachineCreated, w.now
+	}
+	w.must(w.store.Save(w.t.Context(), r))
+	return nil
+}
+
+// onSingles puts machines of one GPU on offer.
+func onSingles(w *world, _ desk.Lang) []talk.Effect {
+	w.offers = append(w.offers, offer("us-east-1", "p5.4xlarge", 1, "h100", bridge.OnDemand, 399))
+	return nil
+}
+
+// instead presses the button under the first no.
+func instead(who string) step {
+	return func(w *world, l desk.Lang) []talk.Effect {
+		for _, e := range w.tell(0) {
+			for _, b := range e.Message.Blocks {
+				if a, ok := b.(*slack.ActionBlock); ok && w.less == nil && e.Surface == talk.Direct && e.Account == "ana" {
+					w.less = a.Elements.ElementSet[0].(*slack.ButtonBlockElement)
+				}
+			}
+		}
+		if w.less == nil {
+			w.t.Fatal("there is no such button")
+		}
+		return w.hear(who, l, talk.Interaction{Kind: talk.Action, Action: w.less.ActionID, Value: w.less.Value})
+	}
 }
 
 func home(who string) step {

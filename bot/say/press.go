@@ -54,10 +54,23 @@ func (t *turn) press(ctx context.Context, v card.Value) ([]talk.Effect, error) {
 	case card.Rent:
 		req := desk.RentRequest{Quote: v.ID, Offer: int(v.Revision) + 1, Delivery: t.in.Key, Lang: t.who.Lang}
 		return t.ask(ctx, &req, &words.Request{})
+	case card.Instead:
+		return t.less(ctx, v)
 	case card.Ask:
 		return t.form(&desk.Wish{}, "", t.words.TellMe), nil
 	}
 	return t.reply(t.words.NotOurs), nil
+}
+
+// less asks for a smaller size of what was denied, as a request of its own. One
+// button rents once, however often it is pressed.
+func (t *turn) less(ctx context.Context, v card.Value) ([]talk.Effect, error) {
+	id, size, most, ok := v.Less()
+	if !ok {
+		return t.reply(t.words.NotOurs), nil
+	}
+	req := desk.RentRequest{Like: id, Size: size, AtMost: most, Delivery: "instead of " + v.ID, Lang: t.who.Lang}
+	return t.ask(ctx, &req, &words.Request{})
 }
 
 // redraw draws the card whose button was pressed as things are now: a click
@@ -68,7 +81,7 @@ func (t *turn) redraw(ctx context.Context, v card.Value) []talk.Effect {
 		if e, ok := t.question(ctx, v.ID); ok {
 			return []talk.Effect{e}
 		}
-	case card.Details, card.Show, card.Release, card.Drain, card.Keep, card.Extend, card.Rent, card.Ask:
+	case card.Details, card.Show, card.Release, card.Drain, card.Keep, card.Extend, card.Rent, card.Ask, card.Instead:
 	}
 	return nil
 }

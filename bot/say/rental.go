@@ -2,6 +2,7 @@ package say
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"spillway.sh/spillway/bot/card"
@@ -70,7 +71,24 @@ func (t *turn) stands(r *desk.Rental) string {
 	if r.IdleSecs > 0 {
 		text += t.words.Gap + fill(t.words.StandsIdle, "for", t.span(r.IdleSecs))
 	}
+	if r.State == bridge.StateAdmitted {
+		text += t.words.Gap + t.use(r)
+	}
 	return text
+}
+
+// use says how much the GPUs of a rental do, as far as its machines tell.
+func (t *turn) use(r *desk.Rental) string {
+	sum, n := 0, 0
+	for i := range r.Machines {
+		if m := &r.Machines[i]; m.Report != nil && m.Report.GPUPM >= 0 {
+			sum, n = sum+min(m.Report.GPUPM, 1000), n+1
+		}
+	}
+	if n == 0 {
+		return t.words.StandsUseNot
+	}
+	return fill(t.words.StandsUse, "n", strconv.Itoa((sum/n+5)/10))
 }
 
 // list shows the asker's own rentals.

@@ -115,6 +115,15 @@ func (c *Counter) rentalCard(ctx context.Context, id bridge.RentalID) (talk.Effe
 
 // rental reads one rental; nil when there is none.
 func (c *Counter) rental(ctx context.Context, id bridge.RentalID) (*desk.Rental, error) {
+	a, err := c.answer(ctx, id)
+	if a == nil {
+		return nil, err
+	}
+	return &a.Rental, nil
+}
+
+// answer is all that the desk says of one rental; nil when there is none.
+func (c *Counter) answer(ctx context.Context, id bridge.RentalID) (*desk.RentalAnswer, error) {
 	if id == "" {
 		return nil, nil //nolint:nilnil // News of no rental.
 	}
@@ -125,7 +134,7 @@ func (c *Counter) rental(ctx context.Context, id bridge.RentalID) (*desk.Rental,
 	if err != nil {
 		return nil, err
 	}
-	return &a.Rental, nil
+	return &a, nil
 }
 
 // tellOne says what one piece of news has to say besides its card: a line in
@@ -162,10 +171,11 @@ func (c *Counter) nudge(ctx context.Context, n *bridge.News) ([]talk.Effect, err
 
 // tellRequester writes to who asked, in their language.
 func (c *Counter) tellRequester(ctx context.Context, n *bridge.News) ([]talk.Effect, error) {
-	r, err := c.rental(ctx, n.Rental)
-	if err != nil || r == nil || r.Requester == "" {
+	a, err := c.answer(ctx, n.Rental)
+	if err != nil || a == nil || a.Rental.Requester == "" {
 		return nil, err
 	}
+	r := &a.Rental
 	w := textsOf(c.langOf(r.Requester))
 	text := map[bridge.NewsKind]string{
 		bridge.NewsApproved: w.TellApproved, bridge.NewsDenied: w.TellDenied, bridge.NewsLapsed: w.TellLapsed,
@@ -187,6 +197,9 @@ func (c *Counter) tellRequester(ctx context.Context, n *bridge.News) ([]talk.Eff
 	}
 	m := card.Quote(fill(text, "id", string(r.ID), "extends", string(r.Extends), "who", n.Who, "most", r.Hold.String(), "cost", r.Cost.String(),
 		"rest", rest, "project", project(r.Account), "until", desk.Clock(r.Expires), "because", because))
+	if n.Kind == bridge.NewsDenied && a.Instead != nil {
+		m.Blocks = append(m.Blocks, c.penFor(c.langOf(r.Requester), nil).Instead(r, a.Instead)...)
+	}
 	lane := talk.Decisions
 	if n.Kind == bridge.NewsAdmitted || n.Kind == bridge.NewsSettled {
 		lane = talk.Reports

@@ -24,6 +24,7 @@ type texts struct {
 	TellMe, Have, SizeFor, WhatMachines, HowLong, WhichProject                      string
 	OnMachines, Spot, OnDemand                                                      string
 
+	StandsUse, StandsUseNot                                                      string
 	Stands, StandsUntil, StandsIdle, StandsWaiting, StandsEnded, NothingForJob   string
 	Extended, ExtendWaits, ExtendAsked, ExtendedBefore, ExtendHow, Extends       string
 	Cancelled, CancelledBefore, NoneSuch, WhichRental, Snoozed, SnoozeFull, Kept string
@@ -63,7 +64,8 @@ var english = texts{
 	WhatMachines: "Which machines, and how many?", HowLong: "For how long?", WhichProject: "Which project pays? You spend from {projects}.",
 	OnMachines: "{what} on {n} machines", Spot: "spot", OnDemand: "on demand",
 
-	Stands:      "{id} {state}, {ran} of {of}, {place} ({market}). So far {cost}, at most {most}.",
+	Stands:    "{id} {state}, {ran} of {of}, {place} ({market}). So far {cost}, at most {most}.",
+	StandsUse: "GPU use {n} %.", StandsUseNot: "GPU use not known.",
 	StandsUntil: "It ends at {at}.", StandsIdle: "Idle for {for}.",
 	StandsWaiting:  "{id} waits for a yes until {until}: at most {most}. Nothing is held.",
 	StandsEnded:    "{id} {state} at {at}. It cost {cost}.",

@@ -25,7 +25,8 @@ var chinese = texts{
 	WhatMachines: "要什么机器，多少？", HowLong: "要多久？", WhichProject: "由哪个项目付款？您可用：{projects}。",
 	OnMachines: "{what}（{n} 台机器）", Spot: "竞价", OnDemand: "按需",
 
-	Stands:      "{id} {state}，已 {ran}，共 {of}，{place}（{market}）。目前 {cost}，最多 {most}。",
+	Stands:    "{id} {state}，已 {ran}，共 {of}，{place}（{market}）。目前 {cost}，最多 {most}。",
+	StandsUse: "GPU 使用率 {n} %。", StandsUseNot: "GPU 使用率未知。",
 	StandsUntil: "结束于 {at}。", StandsIdle: "已空闲 {for}。",
 	StandsWaiting:  "{id} 等待批准至 {until}：最多 {most}。没有冻结款项。",
 	StandsEnded:    "{id} {state}，{at}。费用 {cost}。",

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slack-go/slack"
+
 	"spillway.sh/spillway/bot/card"
 	"spillway.sh/spillway/bot/talk"
 	"spillway.sh/spillway/bridge"
@@ -51,6 +53,17 @@ type world struct {
 	desk    *desk.Desk
 	counter *Counter
 	key     int
+	// estimate is when the scheduler would start the job that waits, and reports
+	// what agents said, by instance.
+	estimate time.Time
+	reports  map[string]bridge.Report
+	less     *slack.ButtonBlockElement // of the first no
+}
+
+// Reported is what a machine's agent said just now.
+func (w *world) Reported(_ bridge.RentalID, instance string) (bridge.Report, time.Time, bool) {
+	r, ok := w.reports[instance]
+	return r, w.now, ok
 }
 
 // books is the store in the desk's words.
@@ -106,7 +119,7 @@ func (w *world) View() (bridge.Snapshot, bridge.Plan, bool) {
 		Queues: []bridge.Queue{{Cluster: "main", ObservedAt: w.now, Demands: []bridge.Demand{{
 			Cluster: "main", Job: "48211", Name: "train.sh", User: "ana", Account: "nlp", Partition: "gpu", Nodes: 2, Count: 1,
 			Shape: bridge.Shape{CPUs: 16, MemoryMiB: 64 << 10, GPUs: 4, GPUType: "h100"}, Submitted: w.now.Add(-time.Hour), Eligible: w.now.Add(-time.Hour),
-			TimeLimit: 8 * time.Hour, Restartable: true, Standing: bridge.StandingHelps,
+			TimeLimit: 8 * time.Hour, Restartable: true, Standing: bridge.StandingHelps, StartEstimate: w.estimate,
 		}}}},
 	}
 	for i := range s.Offers {
@@ -189,7 +202,7 @@ func (w *world) open(dir string) {
 	}
 	roles := w.file.Roles()
 	w.desk = desk.New(desk.Config{
-		Version: "test", Reader: books{w.store}, Writer: books{w.store}, Viewer: w, Loop: w, Rules: w,
+		Version: "test", Reader: books{w.store}, Writer: books{w.store}, Viewer: w, Loop: w, Rules: w, Reporter: w,
 		Roles: desk.Roles{Admins: roles.Admins, Approvers: roles.Approvers}, Clusters: []string{"main"}, Now: clock,
 	})
 	w.counter = New(Options{
