@@ -81,6 +81,9 @@ func (c *drillCmd) Run(a *app) error {
 		Probe: slurm.Probe{Partition: c.Partition, Account: c.Account}, Begin: bar.begin, Tell: bar.step, Now: utcNow,
 	})
 	if err != nil && got.Rental == "" {
+		if a.ctx.Err() != nil {
+			return &desk.Error{Kind: desk.BadRequest, Wrong: "interrupted; nothing was rented"}
+		}
 		return err
 	}
 	if err != nil {

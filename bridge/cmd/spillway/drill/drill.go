@@ -171,6 +171,9 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 
 // rent rents one machine of the offer for the probe.
 func (d *drill) rent(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	// An answer that is not waited for might be a machine that nobody knows.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()

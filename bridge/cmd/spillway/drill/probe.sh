@@ -19,6 +19,7 @@ trap 'rm -f "$file" "$file.new" "$local"' EXIT
 
 began=$(now)
 say start ok "$(hostname)"
+began=$(now)
 if command -v nvidia-smi >/dev/null 2>&1; then
 	gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
 else
@@ -43,14 +44,16 @@ fi
 
 began=$(now)
 sum=$(echo "$SLURM_JOB_ID $began" | cksum)
-if why=$(dd if=/dev/zero of="$file.new" bs=1M count="$size_mib" conv=fsync 2>&1 >/dev/null) && echo "$sum" >>"$file.new" && mv "$file.new" "$file"; then
-	say checkpoint-write ok "$(rate) to $dir"
+if why=$(dd status=none if=/dev/zero of="$file.new" bs=1M count="$size_mib" conv=fsync 2>&1 >/dev/null) && echo "$sum" >>"$file.new" && mv "$file.new" "$file"; then
+	say checkpoint-write ok "$(rate)"
 else
-	say checkpoint-write bad "$(echo "$why" | grep -v records | head -n 1)"
+	say checkpoint-write bad "cannot write $dir: ${why##*: }"
 fi
 began=$(now)
 if got=$(tail -n 1 "$file" 2>/dev/null) && [ "$got" = "$sum" ] && dd if="$file" of=/dev/null bs=1M 2>/dev/null; then
-	say checkpoint-read ok "$(rate) from $dir"
+	say checkpoint-read ok "$(rate)"
+elif [ ! -e "$file" ]; then
+	say checkpoint-read bad "nothing was written"
 else
 	say checkpoint-read bad "what was written to $dir is not what is read"
 fi
