@@ -83,11 +83,11 @@ func (p Pen) Rentals(rs []desk.Rental, now time.Time) talk.Message {
 		return Say(w.RentalsNone)
 	}
 	t := slack.NewTableBlock("")
-	t.AddRow(cells(w.ColID, w.ColWhat, w.ColWho, w.ColState, w.ColEnds, w.ColCost, w.ColMost)...)
+	t.AddRow(cells(w.ColID, w.ColWhat, w.ColState, w.ColAge, w.ColEnds, w.ColCost, w.ColMost, w.ColUse)...)
 	held, running, waiting := bridge.Money{}, 0, 0
 	for i := range rs {
 		r := &rs[i]
-		t.AddRow(cells(string(r.ID), p.what(r.Count, &r.Shape), r.Requester, w.States[r.State], p.ends(r, now), amount(r.Cost), amount(r.Hold))...)
+		t.AddRow(cells(string(r.ID), p.what(r.Count, &r.Shape), w.States[r.State], p.span(max(0, now.Sub(r.Created))), p.ends(r, now), amount(r.Cost), amount(r.Hold), used(r))...)
 		switch {
 		case r.State == bridge.StateWaiting:
 			waiting++
@@ -102,6 +102,11 @@ func (p Pen) Rentals(rs []desk.Rental, now time.Time) talk.Message {
 	if held.IsZero() {
 		foot = put(w.RentalsNothing, "running", strconv.Itoa(running), "waiting", strconv.Itoa(waiting))
 	}
+	for i := range rs {
+		if r := &rs[i]; r.IdleSecs > 0 && r.State == bridge.StateAdmitted {
+			foot += p.gap() + put(w.RentalsIdle, "rental", string(r.ID), "for", p.span(seconds(r.IdleSecs)))
+		}
+	}
 	m := talk.Message{Text: foot, Blocks: []slack.Block{t, small(foot)}}
 	buttons := 0
 	for i := range rs {
@@ -112,6 +117,23 @@ func (p Pen) Rentals(rs []desk.Rental, now time.Time) talk.Message {
 		}
 	}
 	return Fit(m)
+}
+
+// used is how busy a rental's GPUs are; a dash where nobody knows.
+func used(r *desk.Rental) string {
+	use, known := r.Use()
+	if !known || r.State != bridge.StateAdmitted {
+		return ""
+	}
+	return strconv.Itoa((use+5)/10) + " %"
+}
+
+// gap stands between two sentences.
+func (p Pen) gap() string {
+	if p.Lang == desk.Chinese {
+		return ""
+	}
+	return " "
 }
 
 func givesBack(s bridge.State) bool {

@@ -133,7 +133,9 @@ type words struct {
 
 	ColID          string
 	ColWhat        string
-	ColWho         string
+	ColAge         string
+	ColUse         string
+	RentalsIdle    string
 	ColState       string
 	ColEnds        string
 	ColCost        string
@@ -337,7 +339,9 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 
 	ColID:          "id",
 	ColWhat:        "what",
-	ColWho:         "by",
+	ColAge:         "age",
+	ColUse:         "GPU use",
+	RentalsIdle:    "Idle: {rental} for {for}.",
 	ColState:       "state",
 	ColEnds:        "ends",
 	ColCost:        "so far",

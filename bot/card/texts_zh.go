@@ -132,7 +132,9 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 
 	ColID:          "编号",
 	ColWhat:        "内容",
-	ColWho:         "申请人",
+	ColAge:         "已有",
+	ColUse:         "GPU 使用率",
+	RentalsIdle:    "空闲：{rental}，已 {for}。",
 	ColState:       "状态",
 	ColEnds:        "结束",
 	ColCost:        "目前",

@@ -6,6 +6,7 @@ import (
 
 	"spillway.sh/spillway/bot/talk"
 	"spillway.sh/spillway/bot/words"
+	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
 )
 
@@ -97,5 +98,12 @@ func (t *turn) denyForm(ctx context.Context, id string) ([]talk.Effect, error) {
 		return nil, err
 	}
 	r := &a.Questions[0].Rental
+	if r.State != bridge.StateWaiting { // what came of it is said at once, not after a reason was typed
+		text, err := t.decide(ctx, desk.DecideRequest{Rental: id, Version: r.Version, Revision: r.Revision})
+		if err != nil {
+			return nil, err
+		}
+		return t.reply(text), nil
+	}
 	return []talk.Effect{{Surface: talk.Form, Lane: talk.Decisions, View: t.pen.DenyForm(r), Message: t.reply(fill(t.words.DenyHow, "id", string(r.ID)))[0].Message}}, nil
 }

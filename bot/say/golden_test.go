@@ -115,7 +115,9 @@ var utterances = []struct {
 		of("ana", "/rent status ID"), reported(bridge.Report{Health: bridge.HealthFit, Busy: true, GPUPM: 912}), of("ana", "/rent status ID"),
 		reported(bridge.Report{Health: bridge.HealthFit, GPUPM: -1}), of("ana", "/rent status ID"),
 	})},
-	{"12 the list", scene(small, big, []step{said("ana", "/rent ls")})},
+	{"12 the list", scene(small, big, []step{
+		reported(bridge.Report{Health: bridge.HealthFit, Busy: true, GPUPM: 912}), said("ana", "/rent ls"), idled(14 * time.Minute), said("ana", "/rent ls"),
+	})},
 	{"13 more time", scene(big, []step{of("ana", "/rent extend ID 2h"), told}, []step{quiet(pressed("mei", card.Approve)), told})},
 	{"14 spend", []step{said("ana", "/rent spend month nlp"), said("ana", "/rent report week nlp"), said("ana", "/rent budget nlp")}},
 	{"15 approving one's own", []step{quiet(said("ana", "/rent 8xh100 for 6h spot project nlp")), of("ana", "/rent approve ID")}},
@@ -140,6 +142,16 @@ var utterances = []struct {
 	{"24 until a time, and a late yes", []step{
 		said("ana", "/rent 8xh100 until 22:00 spot project nlp"), told, later(50 * time.Minute), pressed("mei", card.Approve), told, pressed("mei", card.Deny),
 	}},
+	{"26 the same decisions, typed", []step{
+		quiet(said("ana", "/rent 8xh100 for 6h spot project nlp")), said("mei", "/rent approve"), of("mei", "/rent approve ID"), of("mei", "/rent approve ID"),
+		quiet(said("ana", "/rent 8xh100 for 5h spot project nlp")), of("ana", "/rent deny ID because no"), of("mei", "/rent deny ID because \"Use the queue, it starts at 03:10.\""), of("mei", "/rent approve ID"),
+		quiet(said("ana", "/rent 8xh100 for 4h spot project nlp")), of("ben", "/rent cancel ID"), said("ana", "/rent cancel"), of("mei", "/rent approve ID"), of("mei", "/rent deny ID"),
+		said("mei", "/rent approve"), said("ana", "/rent freeze"), said("ana", "/rent report"), said("root", "/rent spend"), of("ben", "/rent status ID"), said("ben", "/rent spend vision"),
+	}},
+	{"27 release by other names", scene(small, []step{
+		quiet(said("ana", "/rent 2xl40s for 1h project nlp")), started, said("ana", "/rent ls all"), said("ana", "/release job 4711"), said("ana", "/release node sw-9"),
+		of("ben", "/release ID"), of("ana", "/release ID drain"), said("ana", "/release all now"), said("ana", "/release all"), of("ana", "/release ID,r-zzzz"), said("ana", "/release everything"),
+	})},
 	{"25 status while machines get ready", scene(small[:1], []step{joining, of("ana", "/rent status ID"), reported(bridge.Report{
 		Health: bridge.HealthChecking, GPUPM: -1, Checks: []bridge.Check{{Name: "fabric", Got: "down"}, {Name: "gpus", OK: true, Got: "2"}},
 		Stages: []bridge.Stage{{Name: "prepare", OK: true, Took: 40 * time.Second}, {Name: "10-dataset", Took: 95 * time.Second}},
@@ -158,6 +170,16 @@ func estimated(in time.Duration) step {
 func reported(r bridge.Report) step {
 	return func(w *world, _ desk.Lang) []talk.Effect {
 		w.reports = map[string]bridge.Report{"i-0f3": r}
+		return nil
+	}
+}
+
+// idled is the latest rental after a while without a job.
+func idled(d time.Duration) step {
+	return func(w *world, _ desk.Lang) []talk.Effect {
+		r := w.latest()
+		r.IdleSince = w.now.Add(-d)
+		w.must(w.store.Save(w.t.Context(), r))
 		return nil
 	}
 }

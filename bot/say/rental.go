@@ -79,16 +79,11 @@ func (t *turn) stands(r *desk.Rental) string {
 
 // use says how much the GPUs of a rental do, as far as its machines tell.
 func (t *turn) use(r *desk.Rental) string {
-	sum, n := 0, 0
-	for i := range r.Machines {
-		if m := &r.Machines[i]; m.Report != nil && m.Report.GPUPM >= 0 {
-			sum, n = sum+min(m.Report.GPUPM, 1000), n+1
-		}
-	}
-	if n == 0 {
+	use, known := r.Use()
+	if !known {
 		return t.words.StandsUseNot
 	}
-	return fill(t.words.StandsUse, "n", strconv.Itoa((sum/n+5)/10))
+	return fill(t.words.StandsUse, "n", strconv.Itoa((use+5)/10))
 }
 
 // list shows the asker's own rentals.

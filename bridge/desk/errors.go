@@ -113,7 +113,23 @@ func (l Lang) Wrong(e *Error) string {
 	case e.verdict != nil:
 		return l.Why(e.verdict)
 	case ok && e.format != "":
-		return fmt.Sprintf(format, e.args...)
+		return fmt.Sprintf(format, inChinese(e.args)...)
 	}
 	return e.Wrong
+}
+
+// inChinese says the rights and roles among facts in Chinese; all others are
+// names.
+func inChinese(args []any) []any {
+	out := make([]any, 0, len(args))
+	for _, a := range args {
+		switch x := a.(type) {
+		case Right:
+			a = chineseRights[x]
+		case anyOf:
+			a = x.joined(" 或 ")
+		}
+		out = append(out, a)
+	}
+	return out
 }

@@ -92,3 +92,15 @@ func TestErrorsAreSaidInChineseToo(t *testing.T) {
 		}
 	}
 }
+
+func TestRightsAreSaidInChineseToo(t *testing.T) {
+	for r := range rights {
+		e := AsError(Person{Name: "ana"}.need(r))
+		if zh := Chinese.Wrong(e); chineseRights[r] == "" || !strings.Contains(zh, chineseRights[r]) || strings.Contains(zh, " or ") {
+			t.Errorf("%s: %q", r, zh)
+		}
+		if !strings.Contains(e.Wrong, string(r)) || !strings.HasSuffix(e.Wrong, "you are ana") {
+			t.Errorf("%s: %q", r, e.Wrong)
+		}
+	}
+}

@@ -150,5 +150,13 @@ var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	"the first look at the queue is not finished yet":              "对队列的第一次查看尚未完成",
 	"the store cannot be read: %s":                                 "无法读取存储：%s",
 	"that was not stored: %s":                                      "没有存下：%s",
-	"only the role %s may %s":                                      "只有角色 %s 可以 %s",
+	"only the role %s may %s; you are %s":                          "只有角色 %s 可以%s；您是 %s",
+}
+
+// chineseRights are the twins of the rights.
+var chineseRights = map[Right]string{
+	SeeAll:      "查看所有人的作业、租用和支出",
+	ReleaseAny:  "归还他人的租用",
+	StopMoney:   "冻结和解冻支出",
+	CheckLedger: "核对账目",
 }

@@ -44,3 +44,24 @@ func TestExplainShowsWhatTheJobsMachinesSay(t *testing.T) {
 		t.Errorf("its machine says (-want +got):\n%s", diff)
 	}
 }
+
+func TestUseIsOfTheMachinesThatTell(t *testing.T) {
+	at := func(pm int, s bridge.MachineState) Machine {
+		return Machine{State: s, Report: &bridge.Report{GPUPM: pm}}
+	}
+	for name, c := range map[string]struct {
+		machines []Machine
+		use      int
+		known    bool
+	}{
+		"nobody told":           {machines: []Machine{{}, at(-1, bridge.MachineJoined)}},
+		"the mean of those":     {machines: []Machine{at(900, bridge.MachineJoined), at(500, bridge.MachineNoticed), at(-1, bridge.MachineJoined)}, use: 700, known: true},
+		"more than all is all":  {machines: []Machine{at(7000, bridge.MachineJoined)}, use: 1000, known: true},
+		"what is gone is as no": {machines: []Machine{at(900, bridge.MachineGone)}},
+	} {
+		r := Rental{Machines: c.machines}
+		if use, known := r.Use(); use != c.use || known != c.known {
+			t.Errorf("%s: %d, %t", name, use, known)
+		}
+	}
+}

@@ -91,12 +91,21 @@ func (p Person) need(r Right) error {
 	if p.may(r) {
 		return nil
 	}
-	who := make([]string, 0, len(rights[r]))
-	for _, role := range rights[r] {
-		who = append(who, string(role))
+	return wrong(Forbidden, "spillway whoami", "only the role %s may %s; you are %s", anyOf(rights[r]), r, p.Name)
+}
+
+// anyOf are roles of which one is enough.
+type anyOf []Role
+
+// String says them in English.
+func (a anyOf) String() string { return a.joined(" or ") }
+
+func (a anyOf) joined(by string) string {
+	out := make([]string, 0, len(a))
+	for _, r := range a {
+		out = append(out, string(r))
 	}
-	e := &Error{Kind: Forbidden, Understood: "you are " + p.Name, Try: "spillway whoami"}
-	return e.says("only the role %s may %s", strings.Join(who, " or "), r)
+	return strings.Join(out, by)
 }
 
 // owns reports whether a rental is the person's own.

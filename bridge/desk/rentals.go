@@ -121,7 +121,9 @@ func (d *Desk) Rentals(ctx context.Context, p Person, q RentalsRequest) (Rentals
 	a := RentalsAnswer{Rentals: []Rental{}}
 	for i := range rs {
 		if r := &rs[i]; d.sees(p, r) && (q.User == "" || r.Requester == q.User) {
-			a.Rentals = append(a.Rentals, asRental(r, d.Now()))
+			out := asRental(r, d.Now())
+			d.hear(&out)
+			a.Rentals = append(a.Rentals, out)
 		}
 	}
 	return a, nil
@@ -164,6 +166,18 @@ func Passed(checks []bridge.Check) int {
 		}
 	}
 	return n
+}
+
+// Use is how busy a rental's GPUs are, per mille, over the machines that tell;
+// false when none does.
+func (r *Rental) Use() (perMille int, known bool) {
+	sum, n := 0, 0
+	for i := range r.Machines {
+		if m := &r.Machines[i]; m.Report != nil && m.Report.GPUPM >= 0 && m.State != bridge.MachineGone {
+			sum, n = sum+min(m.Report.GPUPM, 1000), n+1
+		}
+	}
+	return sum / max(n, 1), n > 0
 }
 
 // hear adds what the agents of a rental's machines said last.
