@@ -112,9 +112,14 @@ func originOf(r *bridge.Rental, partitions map[string]partition) partition {
 // Dismiss takes nodes out of the overlay and deletes them; with the last node
 // the overlay is given up. It fails with bridge.ErrBusy while a job holds one
 // of them. A node that is gone already is fine. The nodes are drained first, so
-// that no job starts in the middle; a busy one stays drained.
+// that no job starts in the middle; a busy one stays drained. The record of one
+// that does not answer stays for a while, out of every partition: dismissing it
+// again later deletes it.
 func (c *Cluster) Dismiss(ctx context.Context, r *bridge.Rental, nodes []string) error {
 	err := ownNodes(r, nodes)
+	if err == nil && c.allSilent(nodes) {
+		return nil
+	}
 	if err == nil {
 		err = c.idle(ctx, nodes)
 	}
@@ -225,20 +230,21 @@ func (c *Cluster) deleteNodes(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	there := known(names, nodes)
-	if len(there) == 0 {
-		return nil
-	}
-	for _, name := range there {
+	for _, name := range known(names, nodes) {
 		if !nodes[name].Dynamic {
 			return fmt.Errorf("node %s stands in slurm.conf", name)
 		}
 	}
-	wrote := c.write(ctx, "delete", "NodeName="+joinHosts(there))
+	names = c.deletable(names, nodes)
+	if len(names) == 0 {
+		return nil
+	}
+	wrote := c.write(ctx, "delete", "NodeName="+joinHosts(names))
 	if nodes, err = c.showNodes(ctx, names); err != nil {
 		return err
 	}
 	if len(nodes) == 0 {
+		c.spoke(names)
 		return nil
 	}
 	if err := busy(nodes); err != nil {

@@ -51,6 +51,11 @@ type Options struct {
 	// Workflows are the managers whose jobs are left alone; nil means
 	// [DefaultWorkflows], an empty list none.
 	Workflows []Workflow
+	// Silence is how long the record of a node that does not answer is kept after
+	// it was dismissed; 0 means a minute. A slurmctld that still has a message to
+	// such a node under way can die when the record goes (22.05.8 does); it gives
+	// up on one after 30 s.
+	Silence time.Duration
 	// Log receives one line for each reason word that is not known; nil means
 	// slog.Default.
 	Log *slog.Logger
@@ -90,6 +95,7 @@ type Cluster struct {
 	overlays map[bridge.RentalID]string // partitions that serve rentals
 	edits    int                        // changes of overlays so far
 	words    map[string]bool            // unknown reason words already told
+	silent   map[string]time.Time       // dismissed nodes that did not answer, since when
 	settings settings                   // scontrol show config
 	settled  time.Time                  // when settings were read
 	priced   time.Duration              // what a read costs slurmctld
@@ -110,6 +116,9 @@ func New(o Options) *Cluster {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = 512 << 20
 	}
+	if o.Silence == 0 {
+		o.Silence = time.Minute
+	}
 	if o.Workflows == nil {
 		o.Workflows = DefaultWorkflows
 	}
@@ -126,6 +135,7 @@ func New(o Options) *Cluster {
 		ran:      map[bridge.JobID][]string{},
 		overlays: map[bridge.RentalID]string{},
 		words:    map[string]bool{},
+		silent:   map[string]time.Time{},
 	}
 }
 

@@ -82,7 +82,8 @@ func siteOf(t *testing.T, version string) *site {
 // adapter is the thing under test, using the cluster's commands as an account.
 func (s *site) adapter(as sandbox.Account, change ...func(*slurm.Options)) *slurm.Cluster {
 	o := slurm.Options{
-		Name: "rig", BinDir: s.BinDir(as), MungeKeyFile: s.Head().Path("/etc/munge/munge.key"),
+		Silence: 35 * time.Second, // just longer than slurmctld tries
+		Name:    "rig", BinDir: s.BinDir(as), MungeKeyFile: s.Head().Path("/etc/munge/munge.key"),
 		Log: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
