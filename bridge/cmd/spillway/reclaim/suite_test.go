@@ -78,10 +78,12 @@ func TestRandomReclaims(t *testing.T) {
 	s.block()
 	s.submit()
 	for len(s.takings) < n {
-		s.until(3*time.Minute, "a machine to take", func() bool { return s.take(n) })
-		if s.left() < 4 {
-			s.submit()
-		}
+		s.until(3*time.Minute, "a machine to take", func() bool {
+			if s.left() < 4 {
+				s.submit()
+			}
+			return s.take(n)
+		})
 	}
 	s.until(4*time.Minute, "all jobs done", func() bool { return s.left() == 0 })
 	s.until(2*time.Minute, "all given back", func() bool { return len(s.rentals()) == 0 })
