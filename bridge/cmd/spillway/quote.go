@@ -97,7 +97,10 @@ func sayQuote(p *page, q *desk.QuoteAnswer) {
 		p.line("%d dearer ones are not shown; -o json has all.", more)
 	}
 	sayBudgets(p, q.Budgets)
-	sayLocal(p, q.Local, q.At)
+	if q.Local != nil {
+		p.line("")
+		sayLocal(p, q.Local, q.At)
+	}
 	if q.Offers[0].Outcome != desk.Refused {
 		p.line("")
 		p.line("Rent the first: spillway rent %s", q.Understood)
