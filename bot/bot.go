@@ -59,13 +59,14 @@ type Options struct {
 
 // Bot is the bot. Run runs it; the other methods may be called at any time.
 type Bot struct {
-	o      Options
-	log    *slog.Logger
-	who    *registry
-	pace   *pace
-	figure *figures
-	inbox  *inbox
-	outbox *outbox
+	o        Options
+	log      *slog.Logger
+	who      *registry
+	pace     *pace
+	figure   *figures
+	inbox    *inbox
+	outbox   *outbox
+	channels channels
 	// recheck asks for a look whether Slack still knows the app.
 	recheck chan struct{}
 

@@ -96,6 +96,9 @@ func short(s string) string {
 }
 
 func (b *Bot) post(ctx context.Context, p *bridge.Parcel, channel, thread, card string, m *talk.Message) (where talk.Ref, err error) {
+	if err := b.ownChannel(ctx, channel); err != nil {
+		return where, err
+	}
 	err = b.plainly(ctx, m, func(m *talk.Message) error {
 		return b.call(ctx, p, methodPost, channel, func(ctx context.Context) error {
 			o := options(m, card)

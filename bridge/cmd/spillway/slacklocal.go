@@ -18,12 +18,18 @@ import (
 )
 
 // localSlack is a local Slack that runs as a child, so that the bot meets it
-// over the wire as it meets Slack.
+// over the wire as it meets Slack. One that dies is started again.
 type localSlack struct {
 	address string
 	dir     string
-	ended   chan struct{}
-	stop    func() error
+	closing chan struct{} // closed by close
+	kept    chan error    // what keep ended with
+}
+
+// slackChild is one process of it.
+type slackChild struct {
+	ended chan struct{}
+	stop  func() error
 }
 
 const (
@@ -31,51 +37,105 @@ const (
 	localSlackStart = 20 * time.Second
 	// localSlackStop is how long it may take to end.
 	localSlackStop = 10 * time.Second
+	// localSlackSoon is the pause before one that died is started again; it
+	// doubles up to localSlackLate, and is short again after localSlackWell.
+	localSlackSoon = 300 * time.Millisecond
+	localSlackLate = 30 * time.Second
+	localSlackWell = time.Minute
 )
 
-// startLocalSlack starts `spillway slackd` and waits until it answers. The one
-// of a daemon that was killed may still be about to end; it is waited for.
+// startLocalSlack starts `spillway slackd`, waits until it answers, and keeps it
+// running until close. The one of a daemon that was killed may still be about
+// to end; it is waited for.
 func startLocalSlack(ctx context.Context, exe string, c *config.Slack, stateDir string, log *slog.Logger) (*localSlack, error) {
-	ctx, cancel := context.WithTimeout(ctx, localSlackStart)
+	l := &localSlack{address: c.Local, dir: filepath.Join(stateDir, "slack"), closing: make(chan struct{}), kept: make(chan error, 1)}
+	within, cancel := context.WithTimeout(ctx, localSlackStart)
 	defer cancel()
 	for {
-		l, err := tryLocalSlack(ctx, exe, c, stateDir)
+		child, err := l.try(within, exe, c.Workspace)
 		if err == nil {
 			log.InfoContext(ctx, "a local Slack runs: `spillway bot page` says how to open it", "address", c.Local)
+			go func() { l.kept <- l.keep(child, exe, c.Workspace, log) }()
 			return l, nil
 		}
 		select {
-		case <-ctx.Done():
+		case <-within.Done():
 			return nil, err
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(localSlackSoon):
 		}
 	}
 }
 
-func tryLocalSlack(ctx context.Context, exe string, c *config.Slack, stateDir string) (*localSlack, error) {
-	l := &localSlack{address: c.Local, dir: filepath.Join(stateDir, "slack"), ended: make(chan struct{})}
-	args := []string{"slackd", "--listen", c.Local, "--state", l.dir}
-	if c.Workspace != "" {
-		args = append(args, "--workspace", c.Workspace)
+// keep starts the local Slack again whenever it dies, until close. What it was
+// told is in its folder, and what it was not waits in the bot's outbox.
+func (l *localSlack) keep(child *slackChild, exe, workspace string, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-l.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	pause, since := localSlackSoon, time.Now()
+	for {
+		select {
+		case <-l.closing:
+			return child.stop()
+		case <-child.ended:
+		}
+		if time.Since(since) > localSlackWell {
+			pause = localSlackSoon
+		}
+		for next := (*slackChild)(nil); next == nil; {
+			log.WarnContext(ctx, "the local Slack has died and is started again", "in", pause)
+			select {
+			case <-l.closing:
+				return nil
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, localSlackLate)
+			var err error
+			if next, err = l.again(ctx, exe, workspace); err != nil {
+				log.WarnContext(ctx, "the local Slack does not start", "error", err)
+				continue
+			}
+			child, since = next, time.Now()
+		}
+	}
+}
+
+func (l *localSlack) again(ctx context.Context, exe, workspace string) (*slackChild, error) {
+	ctx, cancel := context.WithTimeout(ctx, localSlackStart)
+	defer cancel()
+	return l.try(ctx, exe, workspace)
+}
+
+func (l *localSlack) try(ctx context.Context, exe, workspace string) (*slackChild, error) {
+	child := &slackChild{ended: make(chan struct{})}
+	args := []string{"slackd", "--listen", l.address, "--state", l.dir}
+	if workspace != "" {
+		args = append(args, "--workspace", workspace)
 	}
 	cmd := exec.Command(exe, args...) //nolint:gosec,noctx // It is this very program; close ends it.
 	said := &tail{}
 	cmd.Stdout, cmd.Stderr = said, said
 	// A kill of the daemon ends it too, and Ctrl-C reaches it by us alone.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	if err := l.launch(cmd); err != nil {
+	if err := child.launch(cmd); err != nil {
 		return nil, fmt.Errorf("start the local Slack: %w", err)
 	}
-	l.stop = func() error { return l.end(cmd) }
-	if err := l.answers(ctx, said); err != nil {
-		return nil, errors.Join(err, l.stop())
+	child.stop = func() error { return child.end(cmd) }
+	if err := l.answers(ctx, child, said); err != nil {
+		return nil, errors.Join(err, child.stop())
 	}
-	return l, nil
+	return child, nil
 }
 
 // launch starts the child on a thread that lives as long as it: the kernel ends
 // it with the thread that started it, not with the process.
-func (l *localSlack) launch(cmd *exec.Cmd) error {
+func (l *slackChild) launch(cmd *exec.Cmd) error {
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -92,13 +152,16 @@ func (l *localSlack) launch(cmd *exec.Cmd) error {
 
 func (l *localSlack) file(name string) string { return filepath.Join(l.dir, "tokens", name) }
 
-func (l *localSlack) close() error { return l.stop() }
+func (l *localSlack) close() error {
+	close(l.closing)
+	return <-l.kept
+}
 
 // answers waits until it says its address, which it does once it has it.
-func (l *localSlack) answers(ctx context.Context, said *tail) error {
+func (l *localSlack) answers(ctx context.Context, child *slackChild, said *tail) error {
 	for !strings.Contains(said.String(), "Page:") {
 		select {
-		case <-l.ended:
+		case <-child.ended:
 			return fmt.Errorf("the local Slack has ended: %s", said)
 		case <-ctx.Done():
 			return fmt.Errorf("the local Slack does not answer on %s: %w: %s", l.address, context.Cause(ctx), said)
@@ -108,7 +171,7 @@ func (l *localSlack) answers(ctx context.Context, said *tail) error {
 	return nil
 }
 
-func (l *localSlack) end(cmd *exec.Cmd) error {
+func (l *slackChild) end(cmd *exec.Cmd) error {
 	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
 	case <-l.ended:
