@@ -110,12 +110,14 @@ func TestS_F38_MachineThatCannotReachTheSiteSaysSo(t *testing.T) {
 
 func TestS_F41_ControllerAwayDuringBootCostsNoMachine(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		w.limits.Join = 3 * time.Minute
 		w.a.boot = 30 * time.Second
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()
 		w.until(10*time.Second, "a machine", func() bool { return w.told(bridge.NewsCreated) == 1 })
 		w.cluster.set(func(c *cluster) { c.down = errors.New("connection refused") })
-		time.Sleep(5 * time.Minute)
+		time.Sleep(2 * w.limits.Join)
+		w.a.setup(func(c *cloud) { c.machines["a-001"].upAt = time.Now().Add(30 * time.Second) }) // it tries again now and then
 		w.cluster.set(func(c *cluster) { c.down = nil })
 		w.until(5*time.Minute, "job done", w.state("1", "done"))
 		if w.a.made()+w.b.made() != 1 {

@@ -96,7 +96,7 @@ func (c *cloud) advance() {
 		if m.State == bridge.InstancePending {
 			m.State, m.Address = bridge.InstanceRunning, "10.0.0."+fmt.Sprint(m.ordinal+1)
 		}
-		if m.State == bridge.InstanceRunning && !m.up && !m.never && !now.Before(m.upAt) {
+		if m.State == bridge.InstanceRunning && !m.up && !m.never && !now.Before(m.upAt) && c.cluster.answers() {
 			m.up = true
 			c.cluster.register(bridge.NodeName(m.launch.Rental, m.ordinal), m.gpus)
 		}

@@ -70,6 +70,7 @@ type memory struct {
 	where      map[string][]string           // nodes of jobs on rented machines, as last seen
 	nudges     map[string]nudge              // of jobs set aside by the scheduler
 	requeued   map[string]bool               // by this process, and still running at the last look
+	back       map[string]time.Time          // cluster: when its scheduler last answered after not doing so
 	buried     map[string]bool               // node: set down since its machine went
 	gone       map[bridge.RentalID]time.Time // when its last machine was judged gone
 	disputed   map[bridge.RentalID]bool      // a list shows what a direct look called gone
@@ -92,7 +93,7 @@ func newMemory() *memory {
 		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, comments: map[string]comment{}, limits: map[string]time.Duration{},
-		demands: map[string]bridge.Demand{}, where: map[string][]string{}, nudges: map[string]nudge{}, requeued: map[string]bool{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
+		demands: map[string]bridge.Demand{}, where: map[string][]string{}, nudges: map[string]nudge{}, requeued: map[string]bool{}, back: map[string]time.Time{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
 		health: map[string]string{}, looks: newLooks(),
 	}
 }

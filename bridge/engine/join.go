@@ -132,13 +132,16 @@ func (e *Engine) misfit(ctx context.Context, c *cycle, r *bridge.Rental, bad fau
 }
 
 // late gives back what did not register in time: all of it if no whole gang
-// did, else the machines that are missing.
+// did, else the machines that are missing. While the scheduler is away nothing
+// can register, and when it is back it is not known by all at once: they have
+// their time again.
 func (e *Engine) late(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	missing := nodesOf(r, bridge.MachineCreated, bridge.MachineIntended)
 	since := r.Since
 	if r.State == bridge.StateAdmitted {
 		since = r.Created.Add(e.limits.Launch) // when it joined is known no more
 	}
+	since = later(since, e.memory.back[r.Cluster])
 	if len(missing) == 0 || !c.over(since.Add(e.limits.Join)) {
 		return nil
 	}

@@ -153,6 +153,9 @@ func (e *Engine) takeQueues(c *cycle) error {
 			delete(e.memory.health, key)
 			e.memory.took[name] = cmp.Or(q.Cost, r.took)
 			q.Cluster = name
+			if old := e.memory.queues[name]; old != nil && c.now.Sub(old.ObservedAt) > e.queueAge(name) {
+				e.memory.back[name] = c.now
+			}
 			e.memory.queues[name] = newSight(q)
 		}
 		if q := e.memory.queues[name]; q != nil {
@@ -201,13 +204,18 @@ func (e *Engine) snapshot(c *cycle) {
 		Frozen: c.marks.Frozen, Protected: c.marks.Protected != "",
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.queues)) {
-		c.snap.MaxQueueAge = max(c.snap.MaxQueueAge, 2*e.interval(name))
+		c.snap.MaxQueueAge = max(c.snap.MaxQueueAge, e.queueAge(name))
 		c.snap.Queues = append(c.snap.Queues, c.queues[name].Queue)
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.live)) {
 		c.snap.Rentals = append(c.snap.Rentals, copyRental(c.live[id]))
 	}
 	c.snap.Hazards = bridge.Hazards(c.marks.Hazards, c.snap.Rentals, c.now)
+}
+
+// queueAge is how old a look at a cluster may be before it counts for nothing.
+func (e *Engine) queueAge(cluster string) time.Duration {
+	return max(e.limits.QueueAge, 2*e.interval(cluster))
 }
 
 // interval is the time between two reads of a scheduler that nothing asked
