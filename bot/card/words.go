@@ -1,0 +1,211 @@
+package card
+
+import "spillway.sh/spillway/bridge"
+
+// words are all texts of cards; {slots} are filled with facts. Both languages
+// have every one of them.
+type words struct {
+	Nobody     string
+	Machines   string
+	OnMachines string
+	Back       string
+	More       string
+
+	AskTitle      string
+	AskOver       string
+	AskLonger     string
+	AskText       string
+	Who           string
+	What          string
+	Where         string
+	For           string
+	Pays          string
+	Expected      string
+	AtMost        string
+	Left          string
+	LeftOf        string
+	OverBy        string
+	Jobs          string
+	Why           string
+	Says          string
+	OpenUntil     string
+	Urgent        string
+	TwoNeeded     string
+	OneOfTwo      string
+	Rev           string
+	WasApproved   string
+	WasDenied     string
+	WasLapsed     string
+	WasWithdrawn  string
+	WasGone       string
+	WasSuperseded string
+	WasOther      string
+	Reason        string
+	Approve       string
+	Deny          string
+	Details       string
+	Cancel        string
+	ApproveTitle  string
+	ApproveBody   string
+	CancelTitle   string
+	CancelBody    string
+	Requested     string
+	Reminder      string
+	Escalated     string
+
+	GrantStarting  string
+	GrantRunning   string
+	GrantDraining  string
+	GrantReleasing string
+	GrantReleased  string
+	GrantNever     string
+	Joined         string
+	SoFar          string
+	Ends           string
+	EndsIn         string
+	Idle           string
+	State          string
+	Total          string
+	TotalNow       string
+	GoesBack       string
+	By             string
+	ExtendB        string
+	ReleaseB       string
+	ReleaseNow     string
+	ReleaseAfter   string
+	KeepB          string
+	ReleaseTitle   string
+	ReleaseNowBody string
+	ReleaseAsk     string
+	JobsRun        string
+
+	Overrun   string
+	Warning   string
+	Notice    string
+	NoticeAt  string
+	Reclaimed string
+	CalledOff string
+	Requeued  string
+	Resumed   string
+	LostWork  string
+	IdleAlert string
+	Frozen    string
+	Thawed    string
+	Protected string
+	Orphan    string
+	Changed   string
+	Agreed    string
+	Extended  string
+
+	QueueIf     string
+	QueueIfAt   string
+	QueueStarts string
+	QueueWaits  string
+	QueueFree   string
+	ForUntil    string
+
+	MachinesTitle string
+	Unheard       string
+	JobOn         string
+	JobOff        string
+	Use           string
+	UseNot        string
+	Checking      string
+	Unfit         string
+	ChecksOf      string
+	CheckNot      string
+	StageDone     string
+	StageNot      string
+
+	InsteadB string
+
+	QuoteTitle string
+	QuoteGood  string
+	QuoteLine  string
+	QuoteBoot  string
+	QuoteNone  string
+	AsksFirst  string
+	AsksPolicy string
+	RentB      string
+	RentTitle  string
+	RentBody   string
+	RentAsk    string
+
+	ColID          string
+	ColWhat        string
+	ColAge         string
+	ColUse         string
+	RentalsIdle    string
+	ColState       string
+	ColEnds        string
+	ColCost        string
+	ColMost        string
+	RentalsNone    string
+	RentalsFoot    string
+	RentalsNothing string
+	HistoryTitle   string
+
+	SpendTitle  string
+	SpendLine   string
+	SpendOver   string
+	SpendHard   string
+	SpendNone   string
+	ChartTitle  string
+	ChartPosted string
+	ChartHeld   string
+	ChartLeft   string
+
+	HelpTitle string
+	HelpMain  string
+	HelpMore  string
+	HelpAll   string
+	HelpMoney string
+	HelpWords string
+
+	FormRentTitle   string
+	FormSend        string
+	FormClose       string
+	FieldJob        string
+	FieldJobHint    string
+	FieldCount      string
+	FieldGPU        string
+	FieldMachines   string
+	FieldFor        string
+	FieldForHint    string
+	FieldMarket     string
+	MarketAny       string
+	MarketSpot      string
+	MarketOnDemand  string
+	FieldProject    string
+	FieldMax        string
+	FieldMaxHint    string
+	FieldReason     string
+	Choose          string
+	FormDenyTitle   string
+	FormDenyB       string
+	FormDenyWhat    string
+	FieldSuggest    string
+	Suggest1        string
+	Suggest2        string
+	Suggest3        string
+	FieldDeny       string
+	DenyShort       string
+	FormExtendTitle string
+	FormExtendB     string
+	FormExtendWhat  string
+	FieldExtend     string
+
+	HomeTitle     string
+	HomeRentals   string
+	HomeNone      string
+	HomeQuestions string
+	HomeBudgets   string
+	HomeRent      string
+	HomeLine      string
+	HomeWaits     string
+	HomeQuestion  string
+	HomeAt        string
+
+	States   map[bridge.State]string
+	Happened map[bridge.NewsKind]string // unfilled: the kind itself
+}
