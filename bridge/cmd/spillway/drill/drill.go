@@ -206,12 +206,8 @@ func (d *drill) follow(ctx context.Context) error {
 	d.begin(steps[0].name)
 	since := d.since
 	return d.until(ctx, "the machine is let in", func() (bool, error) {
-		a, err := d.Desk.Rental(ctx, desk.RentalRequest{Rental: string(d.result.Rental)})
-		if err != nil {
-			return false, nil //nolint:nilerr // It is asked again until the time is over.
-		}
-		if st := a.Rental.State; st.Ended() || st == bridge.StateReleasing {
-			return false, errors.New(d.reason(ctx, &a))
+		if err := d.gone(ctx); err != nil {
+			return false, err
 		}
 		news, err := d.Desk.News(ctx, desk.NewsRequest{Rental: string(d.result.Rental), Limit: 100})
 		if err != nil {
@@ -237,12 +233,25 @@ func (d *drill) follow(ctx context.Context) error {
 	})
 }
 
+// gone says why the rental is one that holds no machine any more; nil: it is
+// not, as far as is known.
+func (d *drill) gone(ctx context.Context) error {
+	a, err := d.Desk.Rental(ctx, desk.RentalRequest{Rental: string(d.result.Rental)})
+	if err != nil {
+		return nil //nolint:nilerr // It is asked again until the time is over.
+	}
+	if st := a.Rental.State; st.Ended() || st == bridge.StateReleasing {
+		return errors.New("the machine is gone: " + d.reason(ctx, &a))
+	}
+	return nil
+}
+
 // reason is why a rental ended before it was let in.
 func (d *drill) reason(ctx context.Context, a *desk.RentalAnswer) string {
 	news, err := d.Desk.News(ctx, desk.NewsRequest{Rental: string(d.result.Rental), Limit: 100})
 	if err == nil {
 		for _, n := range slices.Backward(news.News) {
-			if n.Text != "" {
+			if n.Text != "" && n.Kind != bridge.NewsJoined {
 				return n.Text
 			}
 		}
@@ -277,7 +286,7 @@ func (d *drill) probe(ctx context.Context) error {
 		if slices.Contains(overStates, state) {
 			return false, fmt.Errorf("the probe ended as %s and did not come to its end", state)
 		}
-		return false, nil
+		return false, d.gone(ctx)
 	})
 }
 

@@ -22,6 +22,7 @@ type world struct {
 	dear     bool          // nothing is rented
 	silent   bool          // the probe ends without its last word
 	stuck    bool          // the probe does not start
+	lost     time.Duration // the machine is taken then; zero: never
 	rented   time.Time
 	sent     *slurm.Probe
 	aimed    string
@@ -48,8 +49,8 @@ func (w *world) Rent(ctx context.Context, q desk.RentRequest) (desk.RentAnswer, 
 func (w *world) Rental(context.Context, desk.RentalRequest) (desk.RentalAnswer, error) {
 	r := desk.Rental{ID: "r-0013", State: bridge.StateAdmitted, Cost: usd(1)}
 	switch {
-	case w.released:
-		r.State = bridge.StateSettled
+	case w.released || w.lost > 0 && time.Since(w.rented) >= w.lost:
+		r.State, r.Why = bridge.StateSettled, bridge.ReasonReclaimed
 	case !w.ready():
 		r.State = bridge.StateWaiting
 	}
@@ -122,6 +123,7 @@ func TestDrillEndsWithAVerdictAndNothingLeft(t *testing.T) {
 		"over budget, and nobody does":       {world: &world{waiting: true}, wrong: "create: wait until the machine is let in: not within 10 min", says: "waits for a yes of mei"},
 		"the probe breaks off":               {world: &world{silent: true}, wrong: "probe: the probe ended as FAILED and did not come to its end", says: "8 of 8"},
 		"the probe does not start":           {world: &world{stuck: true}, wrong: "start of the job: wait until the probe is done: not within 10 min; the scheduler says Licenses"},
+		"the machine is taken":               {world: &world{stuck: true, lost: time.Minute}, wrong: "start of the job: the machine is gone: reclaimed; the scheduler says Licenses"},
 		"interrupted":                        {world: &world{stuck: true}, stop: 5 * time.Second, wrong: "start of the job: interrupted"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,13 +17,15 @@ import (
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/desk/socket"
 	"spillway.sh/spillway/bridge/sandbox"
+	"spillway.sh/spillway/slurm/slurmtest"
 )
 
 // TestDrill tries offers out with the real binary: a machine that is fit, one
 // that comes with fewer GPUs than were paid for, and a folder that is not
 // there. Whatever comes of it, nothing is left.
 func TestDrill(t *testing.T) {
-	s := &siege{rig: newRig(t, "22.05")}
+	// An idle machine is one whose probe has not started yet.
+	s := &siege{rig: newRigOn(t, slurmtest.Options{Version: "22.05", Overlays: 30}, "idle: 3s", "idle: 1m")}
 	s.scratch = s.folder(s.cluster.SharedDir())
 	s.until(time.Minute, "cluster and offers are seen", func() bool {
 		a, err := socket.Call(t.Context(), s.client, desk.AskQuote, desk.QuoteRequest{Wish: desk.Wish{Machines: 1, Type: "s.gpu8", Seconds: 180, Project: "vision"}})

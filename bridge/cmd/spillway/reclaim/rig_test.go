@@ -67,8 +67,9 @@ func newRig(t *testing.T, version string) *rig {
 	return newRigOn(t, slurmtest.Options{Version: version, Overlays: 30})
 }
 
-// newRigOn is newRig with a cluster of the given kind.
-func newRigOn(t *testing.T, options slurmtest.Options) *rig {
+// newRigOn is newRig with a cluster of the given kind, and a policy in which
+// texts are replaced, one by the next.
+func newRigOn(t *testing.T, options slurmtest.Options, edits ...string) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "spillway-reclaim-") //nolint:usetesting // Users of the cluster enter it; none but its owner enters t.TempDir.
 	must(t, err)
@@ -92,7 +93,7 @@ func newRigOn(t *testing.T, options slurmtest.Options) *rig {
 		_, err := os.Stat(r.path("cloud", "tokens", "stratus-test"))
 		return err == nil && r.fault(wire.Fault{Kind: wire.CommandNotice, Instance: "none"}) != nil
 	})
-	r.configure()
+	r.configure(edits)
 	r.daemon = r.process("spillway", "run", "--config", r.path("spillway.yaml"))
 	r.client = socket.NewClient(r.path("spillway.sock"))
 	t.Cleanup(r.client.Close)
@@ -115,10 +116,10 @@ func (r *rig) path(parts ...string) string {
 }
 func (r *rig) gateway(port string) string { return r.cluster.Network().Gateway.String() + ":" + port }
 
-func (r *rig) configure() {
+func (r *rig) configure(edits []string) {
 	r.t.Helper()
 	join := r.cluster.Join()
-	must(r.t, os.WriteFile(r.path("policy.yaml"), []byte(strings.ReplaceAll(policy, "@SHARED@", r.cluster.SharedDir())), 0o644))
+	must(r.t, os.WriteFile(r.path("policy.yaml"), []byte(strings.NewReplacer(append(edits, "@SHARED@", r.cluster.SharedDir())...).Replace(policy)), 0o644))
 	// This host does not know the site's accounts, as a login node would.
 	must(r.t, os.Mkdir(r.path("bin"), 0o755))
 	must(r.t, os.WriteFile(r.path("bin", "id"), []byte("#!/bin/sh\nexec chroot "+r.cluster.Image().Dir+" id \"$@\"\n"), 0o755))
