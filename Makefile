@@ -9,10 +9,10 @@ TOOL    := $(GO) tool -modfile=go.tools.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 
-# Suites that start real servers, with the time each may take at most.
-SLOW       := ./slurm/... ./bridge/sandbox/... ./bridge/cloud/... ./bridge/cmd/...
+# The time that any one package may take, real servers included, and one that starts none.
 SLOW_TIME  := 20m
-QUICK      := ./bridge ./bridge/ledger/... ./bridge/store/... ./bridge/engine/... ./bridge/enrol/... ./bridge/desk/... ./bridge/config/... ./policies/...
+QUICK      := ./bridge ./bridge/ledger/... ./bridge/store/... ./bridge/engine/... ./bridge/enrol/... ./bridge/desk/... ./bridge/config/... ./bridge/sim/... \
+	./policies/... ./bot/card ./bot/say ./bot/words
 QUICK_TIME := 10m
 RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/... ./bot
 
