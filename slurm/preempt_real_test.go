@@ -119,6 +119,9 @@ func TestS_F01_SetAsideWhileItsNodeWasMissing(t *testing.T) {
 			t.Errorf("slurmctld took it back by itself: %v, %v", job.Fields, err)
 		}
 		must(t, c.Nudge(t.Context(), id))
+		if job, err := s.Job(t.Context(), string(id)); err != nil || job.Fields["Priority"] == "0" {
+			t.Errorf("it was nudged and is set aside yet: %v, %v", job.Fields, err)
+		}
 		s.wait(t, id, "RUNNING")
 		must(t, c.Nudge(t.Context(), id)) // of a job that runs: nothing
 		if err := c.Nudge(t.Context(), "999999"); !errors.Is(err, bridge.ErrNoJob) {
@@ -135,6 +138,9 @@ func TestS_F02_ExclusiveJobComesBackWithItsShape(t *testing.T) {
 		id := s.submit(t, sleeper, "--exclusive", "--mem=0", "--hold")
 		q := observe(t, c)
 		before := demand(t, &q, id).Shape
+		if !before.Exclusive || before.MemoryMiB != 0 {
+			t.Errorf("it is seen as %+v: a node with less than all would do", before)
+		}
 		s.must(t, sandbox.Account{}, "scontrol", "release", string(id))
 		s.wait(t, id, "RUNNING")
 		must(t, c.Requeue(t.Context(), id))
@@ -151,8 +157,8 @@ func TestS_F02_ExclusiveJobComesBackWithItsShape(t *testing.T) {
 	})
 }
 
-// The script means to requeue itself ten seconds after the signal; its node is
-// gone by then. The requeue from the controller's side does it.
+// The script means to requeue itself ten seconds after the signal; its node may
+// be gone by then. The requeue from the controller's side does it.
 func TestS_F03_RequeueDoesNotDependOnTheNode(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		c, dir := s.adapter(sandbox.Account{}), s.desktop(t)
@@ -176,13 +182,18 @@ func TestS_F05_ScriptThatExitsWellAtTermComesBack(t *testing.T) {
 		s.holds(t, "step-3", dir, "log")
 		must(t, c.Requeue(t.Context(), id))
 		s.runsAgain(t, c, id, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		eventually(ctx, t, "the second run, which traps the signal", func() (bool, string) {
+			text := read(t, dir, "log")
+			_, second, _ := strings.Cut(text, "start-1-")
+			return strings.Contains(second, "step-"), text
+		})
 		if state, err := c.Ending(t.Context(), id); err != nil || state != "RUNNING" {
 			t.Errorf("it is %s, %v", state, err)
 		}
 		// Without the requeue the same signal ends it, and Ending tells.
 		must(t, c.Signal(t.Context(), id, "TERM", "batch"))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
 		eventually(ctx, t, "the job's end", func() (bool, string) {
 			state, err := c.Ending(ctx, id)
 			return err == nil && state == "COMPLETED", fmt.Sprint(state, err)
@@ -272,9 +283,9 @@ func TestS_F73_RequeuedByItselfAndByUs(t *testing.T) {
 		s.holds(t, "step-3", dir, "log")
 		must(t, c.Signal(t.Context(), id, "USR1", "batch"))
 		s.holds(t, "requeues", dir, "log")
-		for range 3 { // while it ends, and when it waits
-			must(t, c.Requeue(t.Context(), id))
-		}
+		must(t, c.Requeue(t.Context(), id)) // while it ends
+		s.wait(t, id, "PENDING")
+		must(t, c.Requeue(t.Context(), id))
 		took := s.runsAgain(t, c, id, 1)
 		if took > 30*time.Second {
 			t.Errorf("it ran again after %s: its two minutes were not cut", took)

@@ -58,17 +58,24 @@ while :; do sleep 0.1; done
 // from its last regular checkpoint, which a kill in mid-write did not touch.
 func TestS_F79_F81_KilledWithoutNoticeGoesOnFromAWholeCheckpoint(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		c, dir := s.adapter(sandbox.Account{}), s.desktop(t)
+		c, r, dir := s.adapter(sandbox.Account{}), rental(1), s.desktop(t)
+		block := s.block(t)
 		slow := `save() { printf %s "${step:0:1}" > ckpt.new; [ $step -ge 6 ] && echo writing-$step >> log && sleep 600; echo $step > ckpt.new; mv ckpt.new ckpt && echo saved-$step >> log; }`
-		id := s.submit(t, trainer(dir, slow), "--mem=100", "-w", "local1")
+		id := s.submit(t, trainer(dir, slow), "--gres=gpu:8", "--mem=1000", "--time=10")
+		machine := s.rent(t, r)[nodesOf(r)[0]]
+		must(t, c.Admit(t.Context(), r, nodesOf(r)))
+		must(t, c.Route(t.Context(), r, id))
 		s.holds(t, "writing-6", dir, "log")
-		pids, err := s.Nodes()[0].Output(t.Context(), sandbox.Command{Args: []string{"pgrep", "-f", "slurm_script"}, Dir: "/"})
+		must(t, machine.Cut(t.Context()))
+		pids, err := machine.Output(t.Context(), sandbox.Command{Args: []string{"pgrep", "slurm"}, Dir: "/"})
 		must(t, err)
-		_, err = s.Nodes()[0].Output(t.Context(), sandbox.Command{Args: append([]string{"kill", "-KILL"}, strings.Fields(pids)...), Dir: "/"})
+		_, err = machine.Output(t.Context(), sandbox.Command{Args: append([]string{"kill", "-KILL"}, strings.Fields(pids)...), Dir: "/"})
 		must(t, err)
-		must(t, c.Requeue(t.Context(), id))
+		must(t, c.Down(t.Context(), nodesOf(r), "machine gone"))
+		s.must(t, sandbox.Account{}, "scancel", string(block))
 		s.runsAgain(t, c, id, 1)
 		s.holds(t, "start-1-4", dir, "log")
+		must(t, c.Dismiss(t.Context(), r, nodesOf(r)))
 	})
 }
 
