@@ -18,21 +18,7 @@ func (e *Engine) weigh(ctx context.Context, c *cycle, before, r *bridge.Rental) 
 	if r.Pool.Market != bridge.Spot {
 		return nil
 	}
-	taken, lived := 0, time.Duration(0)
-	for i := range r.Machines {
-		was, is := bridge.Machine{}, &r.Machines[i]
-		if i < len(before.Machines) {
-			was = before.Machines[i]
-		}
-		gone := is.State == bridge.MachineGone && was.State != bridge.MachineGone
-		if gone && !is.Started.IsZero() {
-			lived += is.Stopped.Sub(is.Started)
-		}
-		ours := was.State == bridge.MachineReleasing || was.State == bridge.MachineIntended || r.State == bridge.StateReleasing
-		if was.NoticeAt.IsZero() && (!is.NoticeAt.IsZero() || gone && !ours) {
-			taken++
-		}
-	}
+	taken, lived := fate(before, r)
 	if taken == 0 && lived <= 0 {
 		return nil
 	}
@@ -47,6 +33,26 @@ func (e *Engine) weigh(ctx context.Context, c *cycle, before, r *bridge.Rental) 
 			h.DownUntil, h.Code = later(h.DownUntil, c.now.Add(rest)), poolReclaimed
 		}
 	})
+}
+
+// fate is how many of a rental's machines were taken since it was as before,
+// and how long those lived that have gone since then.
+func fate(before, r *bridge.Rental) (taken int, lived time.Duration) {
+	for i := range r.Machines {
+		was, is := bridge.Machine{}, &r.Machines[i]
+		if i < len(before.Machines) {
+			was = before.Machines[i]
+		}
+		gone := is.State == bridge.MachineGone && was.State != bridge.MachineGone
+		if gone && !is.Started.IsZero() {
+			lived += is.Stopped.Sub(is.Started)
+		}
+		ours := was.State == bridge.MachineReleasing || was.State == bridge.MachineIntended || r.State == bridge.StateReleasing
+		if was.NoticeAt.IsZero() && (!is.NoticeAt.IsZero() || gone && !ours) {
+			taken++
+		}
+	}
+	return taken, lived
 }
 
 // healthOf finds what the marks know of a pool, or makes room for it.

@@ -182,7 +182,7 @@ func (p *reports) of(r *bridge.Rental, m *bridge.Machine) (heard, bool) {
 func (p *reports) prune(live map[bridge.RentalID]bridge.Rental) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	maps.DeleteFunc(p.latest, func(key machineKey, h heard) bool {
+	maps.DeleteFunc(p.latest, func(key machineKey, _ heard) bool {
 		r, ok := live[key.rental]
 		return !ok || !holds([]bridge.Rental{r}, key)
 	})

@@ -187,7 +187,7 @@ func (e *Engine) aftermath(ctx context.Context, c *cycle, r *bridge.Rental, q *s
 // one that ended well may have been ended by the taking, with a script that
 // calls every end a good one.
 func (e *Engine) outcome(ctx context.Context, c *cycle, r *bridge.Rental, q *sight, job bridge.JobID) error {
-	if _, under := c.marks.Requeued[r.Cluster][job]; under || q.queued(job) || !e.lately(c, r, q, job) {
+	if _, under := c.marks.Requeued[r.Cluster][job]; under || q.queued(job) || !e.lately(r, q, job) {
 		return nil
 	}
 	var state string
@@ -211,7 +211,7 @@ func (e *Engine) outcome(ctx context.Context, c *cycle, r *bridge.Rental, q *sig
 // lately reports whether a job was last seen on a machine that is being taken,
 // or whose node outlived it. Where it was is not known after a restart: then
 // any machine of its rental counts.
-func (e *Engine) lately(c *cycle, r *bridge.Rental, q *sight, job bridge.JobID) bool {
+func (e *Engine) lately(r *bridge.Rental, q *sight, job bridge.JobID) bool {
 	where, seen := e.memory.where[jobKey(r.Cluster, job)]
 	return slices.ContainsFunc(r.Machines, func(m bridge.Machine) bool {
 		if seen && !slices.Contains(where, m.Node) {
