@@ -139,7 +139,7 @@ func (j *job) setTopology(name string, n int) {
 func readBatch(j *job, v string) error {
 	n, err := strconv.ParseUint(v, 10, 16)
 	j.Batch = n > 0
-	return err
+	return err //nolint:wrapcheck // The ParseError of the whole answer wraps it.
 }
 
 func boolean(at func(*job) *bool) func(*job, string) error {

@@ -125,10 +125,7 @@ func (c *Cluster) standing(j *job, v *view) bridge.Standing {
 		return bridge.StandingHelps // it ran before, on nodes that are missing now; see Nudge
 	}
 	if word == "BeginTime" || j.Eligible.After(v.now) {
-		if j.Restarts > 0 && !j.Eligible.After(v.now.Add(requeueDelay)) {
-			return bridge.StandingSoon
-		}
-		return bridge.StandingUser
+		return delay(j, v.now)
 	}
 	if j.Priority == 0 && word != "BadConstraints" && standing != bridge.StandingPolicy && standing != bridge.StandingConfig {
 		return bridge.StandingUser // held, whatever its last reason was
@@ -137,6 +134,15 @@ func (c *Cluster) standing(j *job, v *view) bridge.Standing {
 		return bridge.StandingHelps
 	}
 	return standing
+}
+
+// delay says what a begin time in the record means: Slurm sets one itself for a
+// job that was requeued.
+func delay(j *job, now time.Time) bridge.Standing {
+	if j.Restarts > 0 && !j.Eligible.After(now.Add(requeueDelay)) {
+		return bridge.StandingSoon
+	}
+	return bridge.StandingUser
 }
 
 // confirm decides on ReqNodeNotAvail, which Slurm also shows for a while to
