@@ -30,6 +30,7 @@ type cloud struct {
 	lost     map[string]bool // missing from direct looks too
 	forgets  bool            // gone machines are not listed
 	boot     time.Duration   // from create to registered
+	dearer   int64           // times its own price is what it charges; zero: once
 	bump     chan struct{}
 	seq      int
 }
@@ -159,8 +160,10 @@ func (c *cloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, err
 			return "", c.err("create", bridge.CloudPrice)
 		}
 		p.stock -= l.Count
+		rate := p.rate
+		rate.Micro *= max(c.dearer, 1)
 		for i := range l.Count {
-			c.add(l, i, p.rate)
+			c.add(l, i, rate)
 		}
 		h = bridge.Handle("op-" + l.Token[:8])
 		c.accepted[l.Token] = h

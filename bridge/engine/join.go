@@ -83,6 +83,9 @@ type fault struct {
 // examine reports whether a machine may join, or why it never will: what its
 // own agent found counts even before it has registered.
 func (e *Engine) examine(r *bridge.Rental, m *bridge.Machine, n *bridge.Node) (ready bool, wrong fault) {
+	if m.Rate.Micro > r.MaxRate.Micro && r.MaxRate.Micro > 0 && m.Rate.Currency == r.MaxRate.Currency {
+		return false, fault{bridge.ReasonTooDear, fmt.Sprintf("the cloud charges %s an hour, at most %s was agreed", bridge.Money(m.Rate), bridge.Money(r.MaxRate))}
+	}
 	h, reported := e.reports.of(r, m)
 	if e.o.Gate && h.Health == bridge.HealthUnfit {
 		e.gauges.unfit.WithLabelValues(r.Pool.Cloud).Inc()

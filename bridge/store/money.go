@@ -183,7 +183,8 @@ func (s *Store) Settle(ctx context.Context, r bridge.Rental, news ...bridge.News
 	})
 }
 
-// metered stores a step of Post or Settle, with a warning for each new overrun.
+// metered stores a step of Post or Settle, with one warning when the cost first
+// goes beyond the hold.
 func (w *writing) metered(ctx context.Context, was, next *bridge.Rental, from, to ledger.Hold, txs []ledger.Transaction, news []bridge.News) error {
 	next.Cost = was.Cost
 	if to.Posted.Micro != from.Posted.Micro {
@@ -192,7 +193,7 @@ func (w *writing) metered(ctx context.Context, was, next *bridge.Rental, from, t
 	if err := w.record(ctx, to, txs); err != nil {
 		return err
 	}
-	if to.Over().Micro > from.Over().Micro {
+	if to.Over().Micro > 0 && from.Over().Micro == 0 {
 		warning := bridge.News{
 			At: w.now, Kind: bridge.NewsWarning, Cluster: next.Cluster, Rental: next.ID, Pool: &next.Pool, Cost: to.Over(),
 			Text: fmt.Sprintf("cost %s is beyond the hold of %s by %s", to.Posted, to.Total, to.Over()),
