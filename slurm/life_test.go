@@ -172,17 +172,6 @@ func dismissed(t *testing.T, s *site, r *bridge.Rental, gang bridge.JobID, other
 	})
 	must(t, c.Dismiss(t.Context(), r, nodesOf(r))) // repeats safely
 	q := observe(t, c)
-	if !slices.ContainsFunc(q.Nodes, func(n bridge.Node) bool { return n.Name == nodesOf(r)[0] && len(n.Partitions) == 0 }) {
-		t.Error("the record of a node that does not answer went at once, while slurmctld may have a message to it under way")
-	}
-	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	eventually(ctx, t, "the records of the silent nodes to go", func() (bool, string) {
-		must(t, c.Dismiss(ctx, r, nodesOf(r)))
-		q = observe(t, c)
-		there := slices.ContainsFunc(q.Nodes, func(n bridge.Node) bool { return strings.HasPrefix(n.Name, "sw-") })
-		return !there, "still there"
-	})
 	if d := demand(t, &q, gang); len(q.Overlays) > 0 || d.Partition != "gpu" || len(d.Overlays) > 0 {
 		t.Errorf("the rental has left: overlays %v; the gang waits in %s and %v", q.Overlays, d.Partition, d.Overlays)
 	}

@@ -99,6 +99,7 @@ func TestS_F01_SetAsideWhileItsNodeWasMissing(t *testing.T) {
 		t.Cleanup(func() {
 			_, _ = s.Output(context.Background(), sandbox.Account{}, "scontrol", "update", "NodeName=local1", "AvailableFeatures=ib,rack1", "ActiveFeatures=ib,rack1")
 		})
+		features("ib,rack1") // a slurmctld that was restarted has forgotten them
 		id := s.submit(t, sleeper, "--constraint=rack1", "--gres=gpu:8", "--mem=1000")
 		s.wait(t, id, "RUNNING")
 		must(t, c.Requeue(t.Context(), id))

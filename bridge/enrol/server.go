@@ -133,15 +133,19 @@ func (s *Server) Boot(r *bridge.Rental, now time.Time) (bridge.Boot, error) {
 
 // Serve answers on a listener until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if s.http.Shutdown(grace) != nil {
 			s.http.Close()
 		}
 	})
-	defer stop()
 	err := s.http.ServeTLS(l, "", "")
+	if !stop() {
+		<-closed // requests under way have ended
+	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

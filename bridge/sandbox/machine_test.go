@@ -214,7 +214,7 @@ func TestABadSpecIsRefusedAndLeavesNothing(t *testing.T) {
 			sandbox.Spec{Name: "x", Files: []sandbox.File{{Path: "/bin/x"}}}, "/bin is not a folder in the image",
 		},
 		"a bind of nothing": {
-			sandbox.Spec{Name: "x", Binds: []sandbox.Bind{{From: "/no/such", To: "/x"}}}, `bind "/no/such": no such folder`,
+			sandbox.Spec{Name: "x", Binds: []sandbox.Bind{{From: "/no/such", To: "/x"}}}, `bind "/no/such": stat /no/such: no such file or directory`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

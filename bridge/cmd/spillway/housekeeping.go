@@ -19,23 +19,20 @@ func (d *daemon) housekeeping(ctx context.Context) (gocron.Scheduler, error) {
 	if bs := d.site.Budgets(); len(bs) > 0 && bs[0].Zone != nil {
 		zone = bs[0].Zone
 	}
-	return nightly(zone, func() { d.proveBooks(ctx) })
-}
-
-// nightly is a calendar with one task a night. At half past three no clock of
-// any zone in use is put forward or back.
-func nightly(zone *time.Location, task func(), more ...gocron.SchedulerOption) (gocron.Scheduler, error) {
-	s, err := gocron.NewScheduler(append(more, gocron.WithLocation(zone))...)
+	s, err := gocron.NewScheduler(gocron.WithLocation(zone))
 	if err != nil {
 		return nil, fmt.Errorf("make calendar: %w", err)
 	}
-	at := gocron.DailyJob(1, gocron.NewAtTimes(gocron.NewAtTime(3, 30, 0)))
-	_, err = s.NewJob(at, gocron.NewTask(task), gocron.WithSingletonMode(gocron.LimitModeReschedule))
-	if err != nil {
+	nightly := gocron.DailyJob(1, gocron.NewAtTimes(gocron.NewAtTime(nightHour, nightMinute, 0)))
+	if _, err := s.NewJob(nightly, gocron.NewTask(func() { d.proveBooks(ctx) }), gocron.WithSingletonMode(gocron.LimitModeReschedule)); err != nil {
 		return nil, fmt.Errorf("enter ledger check in calendar: %w", err)
 	}
 	return s, nil
 }
+
+// Half past three is on every date of every zone that budgets may have, and
+// once: no clock is put forward or back over it.
+const nightHour, nightMinute = 3, 30
 
 // proveBooks checks ledger and store, and tells everybody who follows the news
 // what is wrong.
