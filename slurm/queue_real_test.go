@@ -188,8 +188,12 @@ func TestS_F61_DrainsOfPeopleStay(t *testing.T) {
 func TestS_F74_OneTaskOfAnArrayIsRequeued(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		c := s.adapter(sandbox.Account{})
-		t.Cleanup(func() { _ = os.Remove(s.SharedDir() + "/home/alice/signalled.2") })
-		id := s.submit(t, "#!/bin/sh\ntrap 'echo x >> signalled.$SLURM_ARRAY_TASK_ID' USR1\nwhile :; do sleep 0.2; done\n",
+		t.Cleanup(func() {
+			for _, name := range []string{"signalled.2", "trapped.1", "trapped.2"} {
+				_ = os.Remove(s.SharedDir() + "/home/alice/" + name)
+			}
+		})
+		id := s.submit(t, "#!/bin/sh\ntrap 'echo x >> signalled.$SLURM_ARRAY_TASK_ID' USR1\necho > trapped.$SLURM_ARRAY_TASK_ID\nwhile :; do sleep 0.2; done\n",
 			"--array=1-4%2", "--mem=100", "--chdir=/home/alice")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -210,6 +214,11 @@ func TestS_F74_OneTaskOfAnArrayIsRequeued(t *testing.T) {
 			return diff == "", diff
 		})
 
+		// A script that runs has not set its trap yet, and would die of the signal.
+		eventually(ctx, t, "task 2 to have set its trap", func() (bool, string) {
+			_, err := os.Stat(s.SharedDir() + "/home/alice/trapped.2")
+			return err == nil, "not yet"
+		})
 		must(t, c.Signal(t.Context(), id+"_2", "SIGUSR1", "batch"))
 		eventually(ctx, t, "the signal to arrive once", func() (bool, string) {
 			data, err := os.ReadFile(s.SharedDir() + "/home/alice/signalled.2")
