@@ -12,9 +12,12 @@ const (
 	Month PeriodKind = "month"
 )
 
-// Budget is a ceiling of one account for each period.
+// Budget is a ceiling of one account for each period, or of the part of its
+// spending that goes to one cloud or on one class of GPU.
 type Budget struct {
 	Account Account        `json:"account"`
+	Cloud   string         `json:"cloud,omitempty"` // empty: all
+	GPU     string         `json:"gpu,omitempty"`   // empty: all
 	Every   PeriodKind     `json:"every"`
 	Zone    *time.Location `json:"-"`
 	Limit   Money          `json:"limit"`
@@ -85,6 +88,14 @@ const (
 	NewsWarning   NewsKind = "warning"
 	NewsResumed   NewsKind = "resumed"   // a job that was broken off runs on from a step
 	NewsLost      NewsKind = "lost-work" // it runs again from the beginning; Cost is what that run had cost
+
+	// Of money and of time.
+	NewsAlert     NewsKind = "budget-alert"   // a share of a budget is reached; Budget says of which
+	NewsPeriod    NewsKind = "period-ended"   // of a budget; Cost is what was posted in it
+	NewsIdle      NewsKind = "idle"           // a machine has no job; Who is its owner, empty: nobody known
+	NewsCorrected NewsKind = "cost-corrected" // by a bill, a credit or a refund
+	NewsDaily     NewsKind = "daily"          // the daily line is due
+	NewsWeekly    NewsKind = "weekly"         // the weekly report is due; Text is the week, as 2026-W48
 )
 
 // News is one line of the append-only record of what happened.
@@ -109,4 +120,11 @@ type News struct {
 	// came; empty: the socket.
 	Digest string `json:"digest,omitempty"`
 	Via    string `json:"via,omitempty"`
+	// Alert is what a budget-alert or a period-ended is about.
+	Alert *Alert `json:"alert,omitempty"`
+	// Submitted and Estimate are, of a job that started, when it was submitted and
+	// when its own cluster would have started it, as it said last; zero: unknown.
+	Submitted time.Time `json:"submitted,omitzero"`
+	Estimate  time.Time `json:"estimate,omitzero"`
+	GPUs      int       `json:"gpus,omitempty"` // of that job, all its nodes
 }

@@ -9,10 +9,11 @@ import (
 // Market is how a machine is bought.
 type Market string
 
-// The two elastic markets.
+// The two elastic markets, and machines of a contract that is paid for anyway.
 const (
 	OnDemand Market = "on-demand"
 	Spot     Market = "spot"
+	Reserved Market = "reserved"
 )
 
 // Pool is where machines of one kind come from: the unit that sells out.

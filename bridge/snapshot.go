@@ -2,10 +2,12 @@ package bridge
 
 import "time"
 
-// Balance is what one account may still spend in one period.
+// Balance is what one budget may still spend in one period.
 type Balance struct {
 	Account Account `json:"account"`
-	Period  string  `json:"period"` // for example 2026-11
+	Cloud   string  `json:"cloud,omitempty"` // empty: all
+	GPU     string  `json:"gpu,omitempty"`   // empty: all
+	Period  string  `json:"period"`          // for example 2026-11
 	Limit   Money   `json:"limit"`
 	Posted  Money   `json:"posted"`
 	Held    Money   `json:"held"`

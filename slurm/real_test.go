@@ -50,7 +50,7 @@ func onEach(t *testing.T, test func(t *testing.T, s *site)) {
 	for _, version := range slurmtest.Versions() {
 		t.Run(version, func(t *testing.T) {
 			s := siteOf(t, version)
-			t.Cleanup(func() { s.clear(t) })
+			t.Cleanup(func() { s.clear(t); s.noNodeIsLeft(t) })
 			test(t, s)
 		})
 	}
@@ -119,6 +119,21 @@ func (s *site) clear(t *testing.T) {
 		out, err := s.Output(ctx, sandbox.Account{}, "squeue", "-h", "-a")
 		return err == nil && strings.TrimSpace(out) == "", out
 	})
+}
+
+// noNodeIsLeft says of the test that forgot a rented node that it did: the tests
+// after it would see the node.
+func (s *site) noNodeIsLeft(t *testing.T) {
+	t.Helper()
+	out, err := s.Output(context.Background(), sandbox.Account{}, "scontrol", "-o", "show", "nodes")
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(out) {
+		if name, ok := strings.CutPrefix(line, "NodeName=sw-"); ok {
+			t.Errorf("the test leaves node sw-%s behind", strings.Fields(name)[0])
+		}
+	}
 }
 
 // submit sends a job as alice.
