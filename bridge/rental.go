@@ -52,13 +52,15 @@ type Rental struct {
 	Count    int           `json:"count"`
 	Attempt  int           `json:"attempt"`
 
-	Life     time.Duration `json:"life"` // longest life, from launch
-	Idle     time.Duration `json:"idle"` // release after this long without a job
-	Hold     Money         `json:"hold"` // the worst case
-	Cost     Money         `json:"cost"` // posted so far
-	Created  time.Time     `json:"created"`
-	Expires  time.Time     `json:"expires"` // machines are off by then; an unanswered question lapses by AskUntil
-	AskUntil time.Time     `json:"ask_until"`
+	Life time.Duration `json:"life"` // longest life, from launch
+	Idle time.Duration `json:"idle"` // release after this long without a job
+	Hold Money         `json:"hold"` // the worst case
+	Cost Money         `json:"cost"` // posted so far
+	// FX is Exchange.String of what converted its prices; empty: none was needed.
+	FX       string    `json:"fx,omitempty"`
+	Created  time.Time `json:"created"`
+	Expires  time.Time `json:"expires"` // machines are off by then; an unanswered question lapses by AskUntil
+	AskUntil time.Time `json:"ask_until"`
 
 	Launch   Launch    `json:"launch"` // frozen before create
 	Handle   Handle    `json:"handle,omitempty"`
