@@ -77,7 +77,7 @@ func (b *Bot) launch(ctx context.Context, air *sync.WaitGroup, list []bridge.Par
 	paced := map[string]bool{} // kinds of which an earlier one waits for Slack's limits
 	for i := range list {
 		p := list[i]
-		if p.Surface == string(talk.Thread) && cards[p.Target] {
+		if (p.Surface == string(talk.Thread) || p.Surface == string(talk.Upload)) && cards[p.Target] {
 			continue
 		}
 		if paced[kindOf(&p)] && !b.outbox.knows(p.ID) {
@@ -189,6 +189,8 @@ func (b *Bot) fly(ctx context.Context, p bridge.Parcel) {
 		x.need[p.ID] = *keep
 	case over:
 		delete(x.need, p.ID)
+		delete(x.plain, p.ID)
+		delete(x.files, p.ID)
 		x.landed[p.ID] = p.Rev
 	default: // the box knows more
 		delete(x.need, p.ID)

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slack-go/slack"
+
 	"spillway.sh/spillway/bot/talk"
 	"spillway.sh/spillway/bridge"
 )
@@ -34,6 +36,8 @@ type outbox struct {
 	need    map[int64]need      // what a parcel needs next, as its last try found out
 	landed  map[int64]int64     // the revision of those that are off the list, until the box says so too
 	urls    map[string]response // by the key of the interaction
+	plain   map[int64]int       // how many looks of a parcel's message Slack has refused
+	files   map[int64][]slack.FileSummary
 }
 
 // need is one call of a method in a channel, not before a time.
@@ -57,7 +61,7 @@ const (
 )
 
 func newOutbox() *outbox {
-	return &outbox{wake: make(chan struct{}, 1), changed: true, flying: map[string]bool{}, need: map[int64]need{}, landed: map[int64]int64{}, urls: map[string]response{}}
+	return &outbox{wake: make(chan struct{}, 1), changed: true, flying: map[string]bool{}, need: map[int64]need{}, landed: map[int64]int64{}, urls: map[string]response{}, plain: map[int64]int{}, files: map[int64][]slack.FileSummary{}}
 }
 
 // nudge says that there is more to deliver.
@@ -136,6 +140,34 @@ func (x *outbox) waiting(list []bridge.Parcel) []bridge.Parcel {
 		rev, off := x.landed[p.ID]
 		return off && rev == p.Rev
 	})
+}
+
+// refused notes that Slack refused one more look of a parcel's message, so that
+// the next flight does not begin with it; looks says how many it refused.
+func (x *outbox) refused(id int64, looks int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.plain[id] = looks
+}
+
+func (x *outbox) looks(id int64) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.plain[id]
+}
+
+// uploaded are a parcel's files that are up and not shown yet; keepUploaded
+// notes them, so that a flight that has to wait begins behind them.
+func (x *outbox) uploaded(id int64) []slack.FileSummary {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.files[id])
+}
+
+func (x *outbox) keepUploaded(id int64, fs []slack.FileSummary) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.files[id] = slices.Clone(fs)
 }
 
 // knows reports whether it is known what a parcel needs.

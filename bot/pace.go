@@ -14,6 +14,8 @@ const (
 	methodEphemeral = "chat.postEphemeral"
 	methodPublish   = "views.publish"
 	methodResponse  = "response_url"
+	methodAddress   = "files.getUploadURLExternal"
+	methodUploaded  = "files.completeUploadExternal"
 )
 
 // tier is what Slack allows of a method: so many a minute, so many at once.
@@ -27,6 +29,8 @@ var tiers = map[string]tier{
 	methodEphemeral: {95, 20},
 	methodPublish:   {95, 20},
 	methodResponse:  {240, 30},
+	methodAddress:   {95, 20},
+	methodUploaded:  {95, 20},
 }
 
 // perChannel is Slack's one message a second in a channel. The second counts

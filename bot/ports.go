@@ -59,6 +59,9 @@ type Slack interface {
 	GetUserInfoContext(ctx context.Context, user string, o ...slack.GetUserInfoOption) (*slack.User, error)
 	GetUserByEmailContext(ctx context.Context, email string) (*slack.User, error)
 	GetUserGroupMembersContext(ctx context.Context, group string, o ...slack.GetUserGroupMembersOption) ([]string, error)
+	GetUploadURLExternalContext(ctx context.Context, f slack.GetUploadURLExternalParameters) (*slack.GetUploadURLExternalResponse, error)
+	UploadToURL(ctx context.Context, f slack.UploadToURLParameters) error
+	CompleteUploadExternalContext(ctx context.Context, f slack.CompleteUploadExternalParameters) (*slack.CompleteUploadExternalResponse, error)
 	GetConversationInfoContext(ctx context.Context, in *slack.GetConversationInfoInput) (*slack.Channel, error)
 }
 

@@ -37,6 +37,8 @@ func (b *Bot) bring(ctx context.Context, p *bridge.Parcel, e *talk.Effect) error
 		return b.bringDirect(ctx, p, e)
 	case talk.Tab:
 		return b.bringTab(ctx, p, e)
+	case talk.Upload:
+		return b.bringUpload(ctx, p, e)
 	case talk.Form, talk.FormErrors:
 	}
 	return &errDrop{"no such surface", fmt.Errorf("surface %q", e.Surface)}
@@ -73,18 +75,6 @@ func options(m *talk.Message, card string) []slack.MsgOption {
 	return o
 }
 
-// plainly shows a message again as text alone when Slack does not like its
-// blocks: a decision is never lost over its looks.
-func (b *Bot) plainly(ctx context.Context, m *talk.Message, do func(m *talk.Message) error) error {
-	err := do(m)
-	if !isOneOf(err, formErrors) || len(m.Blocks) == 0 {
-		return err
-	}
-	b.log.ErrorContext(ctx, "Slack refuses the looks of a message; it goes out as text", "error", err)
-	b.figure.dropped.WithLabelValues("blocks").Inc()
-	return do(&talk.Message{Text: short(m.Text)})
-}
-
 // textMost is what Slack advises for a text.
 const textMost = 4000
 
@@ -99,7 +89,7 @@ func (b *Bot) post(ctx context.Context, p *bridge.Parcel, channel, thread, card 
 	if err := b.ownChannel(ctx, channel); err != nil {
 		return where, err
 	}
-	err = b.plainly(ctx, m, func(m *talk.Message) error {
+	err = b.plainly(ctx, p, m, func(m *talk.Message) error {
 		return b.call(ctx, p, methodPost, channel, func(ctx context.Context) error {
 			o := options(m, card)
 			if thread != "" {
@@ -135,11 +125,14 @@ func (b *Bot) bringCard(ctx context.Context, p *bridge.Parcel, e *talk.Effect) e
 	}
 	there := len(copies) > 0
 	place := firstOf(e.Channel, e.User)
-	if e.Account != "" && place == "" {
+	if e.Edit && !there {
+		return done()
+	}
+	if e.Account != "" && place == "" && !e.Edit {
 		if place, err = b.who.slackOf(ctx, e.Account); err != nil {
 			return err
 		}
-		if place == "" && !there {
+		if place = firstOf(place, e.Else); place == "" && !there {
 			return &errDrop{"no Slack user", fmt.Errorf("account %s", e.Account)}
 		}
 	}
@@ -162,10 +155,13 @@ func (b *Bot) bringCard(ctx context.Context, p *bridge.Parcel, e *talk.Effect) e
 	if place == "" && !there {
 		place = b.o.Channel
 	}
-	if place == "" || slices.ContainsFunc(copies, func(c bridge.Copy) bool { return c.Channel == place || c.Target == place }) {
+	if place == "" || e.Edit || slices.ContainsFunc(copies, func(c bridge.Copy) bool { return c.Channel == place || c.Target == place }) {
 		return done()
 	}
 	where, err := b.post(ctx, p, place, "", e.Key, &e.Message)
+	if err == nil {
+		err = b.picture(ctx, p, e)
+	}
 	if err != nil {
 		return errors.Join(err, b.keepShown(ctx, shown))
 	}
@@ -183,7 +179,7 @@ func (b *Bot) keepShown(ctx context.Context, shown []bridge.Copy) error {
 }
 
 func (b *Bot) edit(ctx context.Context, p *bridge.Parcel, c *bridge.Copy, m *talk.Message) error {
-	return b.plainly(ctx, m, func(m *talk.Message) error {
+	return b.plainly(ctx, p, m, func(m *talk.Message) error {
 		return b.call(ctx, p, methodUpdate, "", func(ctx context.Context) error {
 			_, _, _, err := b.o.Slack.UpdateMessageContext(ctx, c.Channel, c.TS, options(m, c.Key)...)
 			return err
@@ -200,20 +196,28 @@ func hashOf(m *talk.Message) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// threadOf is where a card's thread is: in the channel the effect names, else
+// wherever the card is shown.
+func (b *Bot) threadOf(e *talk.Effect, copies []bridge.Copy) (channel, thread string) {
+	wanted := firstOf(e.Channel, e.User, b.o.Channel)
+	channel = wanted
+	for _, c := range copies {
+		if thread == "" || c.Channel == wanted {
+			channel, thread = c.Channel, c.TS
+		}
+		if c.Channel == wanted {
+			break
+		}
+	}
+	return channel, thread
+}
+
 func (b *Bot) bringThread(ctx context.Context, p *bridge.Parcel, e *talk.Effect) error {
 	copies, err := b.o.Box.Copies(ctx, e.Key)
 	if err != nil {
 		return err
 	}
-	channel, thread := firstOf(e.Channel, b.o.Channel), ""
-	for _, c := range copies {
-		if thread == "" || c.Channel == channel {
-			channel, thread = c.Channel, c.TS
-		}
-		if c.Channel == firstOf(e.Channel, b.o.Channel) {
-			break
-		}
-	}
+	channel, thread := b.threadOf(e, copies)
 	if _, err = b.post(ctx, p, channel, thread, "", &e.Message); err != nil {
 		return err
 	}
@@ -269,7 +273,7 @@ func (b *Bot) bringTab(ctx context.Context, p *bridge.Parcel, e *talk.Effect) er
 func (b *Bot) bringReply(ctx context.Context, p *bridge.Parcel, e *talk.Effect) error {
 	err := errors.New("no address")
 	if address := b.outbox.use(p.Source, b.o.Clock()); address != "" {
-		err = b.plainly(ctx, &e.Message, func(m *talk.Message) error {
+		err = b.plainly(ctx, p, &e.Message, func(m *talk.Message) error {
 			return b.call(ctx, p, methodResponse, "", func(ctx context.Context) error { return b.respond(ctx, address, e, m) })
 		})
 	}
@@ -278,7 +282,7 @@ func (b *Bot) bringReply(ctx context.Context, p *bridge.Parcel, e *talk.Effect) 
 		return err
 	}
 	if err != nil && e.Channel != "" {
-		err = b.plainly(ctx, &e.Message, func(m *talk.Message) error {
+		err = b.plainly(ctx, p, &e.Message, func(m *talk.Message) error {
 			return b.call(ctx, p, methodEphemeral, "", func(ctx context.Context) error {
 				_, err := b.o.Slack.PostEphemeralContext(ctx, e.Channel, e.User, options(m, "")...)
 				return err

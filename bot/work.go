@@ -242,9 +242,13 @@ func pack(in *talk.Interaction, effects []talk.Effect) ([]bridge.Parcel, error) 
 			}
 			p.Target = "reply:" + e.User
 		case talk.Card:
+			// An edit never takes the place of a first showing that still waits.
 			target := firstOf(e.Channel, e.User, e.Account)
 			p.Key, p.Target = "card:"+e.Key+"@"+target, "card:"+e.Key
-		case talk.Thread:
+			if e.Edit {
+				p.Key = "edit:" + e.Key + "@" + target
+			}
+		case talk.Thread, talk.Upload:
 			p.Target = "card:" + e.Key
 		case talk.Direct:
 			p.Target = firstOf(e.User, e.Account)

@@ -3,6 +3,7 @@ package slackd
 import (
 	"net/http"
 	"slices"
+	"strconv"
 )
 
 // change decodes the fields that are given over a copy of what there is.
@@ -158,6 +159,24 @@ func (s *Server) postScopes(w http.ResponseWriter, r *http.Request) {
 		s.work.App.AppScopes = in.App
 	}
 	writeJSON(w, http.StatusOK, object{"bot": s.work.App.Scopes, "app": s.work.App.AppScopes})
+}
+
+// postWithout sets which types of blocks the workspace does not draw.
+func (s *Server) postWithout(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Blocks []string }
+	if !decode(w, r, &in) {
+		return
+	}
+	for _, kind := range in.Blocks {
+		if _, known := shapes[kind]; !known {
+			bad(w, "there is no block of the type "+strconv.Quote(kind))
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.work.Without = in.Blocks
+	writeJSON(w, http.StatusOK, object{"blocks": s.work.Without})
 }
 
 func (s *Server) postFault(w http.ResponseWriter, r *http.Request) {

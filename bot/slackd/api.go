@@ -277,6 +277,7 @@ func blocksValidate(c *call) (object, error) {
 	switch {
 	case c.has("blocks"):
 		flaws, _ = judgeMessage(c.raw("blocks"))
+		flaws = append(flaws, c.s.undrawn(c.raw("blocks"))...)
 		for i := range flaws {
 			flaws[i].Pointer = strings.TrimPrefix(flaws[i].Pointer, "/blocks")
 		}
@@ -290,6 +291,7 @@ func blocksValidate(c *call) (object, error) {
 		name = "invalid_message"
 		if len(m.Blocks) > 0 {
 			flaws, _ = judgeMessage(m.Blocks)
+			flaws = append(flaws, c.s.undrawn(m.Blocks)...)
 		}
 	default:
 		name = "invalid_view"

@@ -44,6 +44,7 @@ type judge struct {
 	text   int // characters of all texts
 	blocks map[string]bool
 	tables int
+	charts int
 	focus  int
 	inputs int
 }

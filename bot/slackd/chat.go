@@ -2,6 +2,7 @@ package slackd
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,13 +37,28 @@ func (c *call) content(maxText int) (text string, blocks, attachments rawJSON, e
 // is nil.
 func (s *Server) messageBlocks(raw rawJSON) (rawJSON, error) {
 	flaws, long := judgeMessage(raw)
-	if len(flaws) > 0 {
+	if flaws = append(flaws, s.undrawn(raw)...); len(flaws) > 0 {
 		return nil, invalid("invalid_blocks", flaws)
 	}
 	if long {
 		return nil, refuse("msg_blocks_too_long")
 	}
 	return s.nameBlocks(raw), nil
+}
+
+// undrawn are the blocks that this workspace does not draw.
+func (s *Server) undrawn(raw rawJSON) []flaw {
+	j := &judge{on: onMessage}
+	var list []object
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	for i, b := range list {
+		if kind, _ := b["type"].(string); slices.Contains(s.work.Without, kind) {
+			j.refuse(fmt.Sprintf("/blocks/%d/type", i), "unsupported_type", "unsupported type: %s", kind)
+		}
+	}
+	return j.flaws
 }
 
 // nameBlocks gives a block_id and an action_id where there is none.

@@ -165,6 +165,12 @@ func (c *Client) Scopes(ctx context.Context, scopes []string) error {
 	return c.do(ctx, "scopes", map[string][]string{"bot": scopes}, nil)
 }
 
+// Without has the workspace not draw some types of blocks: what has one is
+// refused with invalid_blocks.
+func (c *Client) Without(ctx context.Context, blocks ...string) error {
+	return c.do(ctx, "without", map[string][]string{"blocks": blocks}, nil)
+}
+
 func (c *Client) get(ctx context.Context, path string, out any) error {
 	return c.send(ctx, http.MethodGet, path, nil, out)
 }

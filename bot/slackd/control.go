@@ -52,6 +52,7 @@ func (s *Server) control() http.Handler {
 	post("event", s.postEvent)
 	post("tokens", s.postTokens)
 	post("scopes", s.postScopes)
+	post("without", s.postWithout)
 	get("faults", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, object{"faults": s.faults.all()})
 	})

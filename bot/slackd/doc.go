@@ -69,6 +69,8 @@
 //	POST event        {event:{type:...}, event_id?}             any event, delivered as Slack would
 //	POST tokens       {revoke:"bot"|"app"|"all"} or {restore:true}
 //	POST scopes       {bot:[...]} or {app:[...]}
+//	POST without      {blocks:["data_visualization"]}           types of blocks that this workspace does not draw:
+//	                                                            invalid_blocks, as where Slack has not brought them yet
 //
 // What goes wrong.
 //

@@ -58,6 +58,7 @@ const (
 	maxDataRows     = 101 // header and 100
 	maxPageSize     = 100
 
+	maxCharts     = 2 // of a message
 	maxChartTitle = 50
 	maxSegments   = 6
 	maxSeries     = 6

@@ -126,12 +126,13 @@ var limitRows = map[string]struct {
 	"table rows":    {100, func(n int) []any { return []any{tableOf(n, 1)} }},
 	"table columns": {20, func(n int) []any { return []any{tableOf(1, n)} }},
 	"tables":        {1, func(n int) []any { return many(n, func(int) any { return tableOf(1, 1) }) }},
+	"charts":        {2, func(n int) []any { return many(n, func(int) any { return chartOf(1, 1, 3) }) }},
 	"chart title":   {50, func(n int) []any { c := chartOf(1, 1, 3); c["title"] = chars(n); return []any{c} }},
 	"chart series":  {6, func(n int) []any { return []any{chartOf(n, 2, 3)} }},
 	"chart points":  {20, func(n int) []any { return []any{chartOf(1, n, 3)} }},
 	"chart labels":  {20, func(n int) []any { return []any{chartOf(1, 1, n)} }},
 	"pie segments": {6, func(n int) []any {
-		return []any{object{"type": "data_visualization", "chart": object{"type": "pie", "segments": many(n, func(int) any { return object{"label": "a", "value": 1} })}}}
+		return []any{object{"type": "data_visualization", "title": "t", "chart": object{"type": "pie", "segments": many(n, func(int) any { return object{"label": "a", "value": 1} })}}}
 	}},
 	"blocks of a container": {10, func(n int) []any {
 		return []any{object{"type": "container", "title": plainText(3), "child_blocks": many(n, divider)}}
@@ -211,14 +212,14 @@ func TestBlocksThatSlackRefuses(t *testing.T) {
 		"a button in an input":              {[]any{input(button(nil))}, "/blocks/0/element/type"},
 		"a text input outside an input":     {[]any{actions(object{"type": "plain_text_input"})}, "/blocks/0/elements/0/type"},
 		"a number input without its kind":   {[]any{input(object{"type": "number_input"})}, "/blocks/0/element/is_decimal_allowed"},
-		"a slice of nothing":                {[]any{object{"type": "data_visualization", "chart": object{"type": "pie", "segments": []any{object{"label": "a", "value": 0}}}}}, "/blocks/0/chart/segments/0/value"},
+		"a slice of nothing":                {[]any{object{"type": "data_visualization", "title": "t", "chart": object{"type": "pie", "segments": []any{object{"label": "a", "value": 0}}}}}, "/blocks/0/chart/segments/0/value"},
 		"a picture without words":           {[]any{object{"type": "image", "image_url": "https://x"}}, "/blocks/0/alt_text"},
 		"emoji beside mrkdwn":               {[]any{object{"type": "section", "text": object{"type": "mrkdwn", "text": "x", "emoji": true}}}, "/blocks/0/text/emoji"},
 		"actions without elements":          {[]any{actions()}, "/blocks/0/elements"},
 		"an element that is no object":      {[]any{actions("x")}, "/blocks/0/elements/0"},
 		"rows of different lengths":         {[]any{object{"type": "data_table", "rows": []any{many(2, func(int) any { return object{"type": "raw_text", "text": "h"} }), []any{object{"type": "raw_number", "value": 1}}}}}, "/blocks/0/rows/1"},
 		"a header cell that is a number":    {[]any{object{"type": "data_table", "rows": []any{[]any{object{"type": "raw_number", "value": 1}}}}}, "/blocks/0/rows/0/0/type"},
-		"a point outside of the categories": {[]any{object{"type": "data_visualization", "chart": object{"type": "line", "axis_config": object{"categories": []any{"mon"}}, "series": []any{object{"name": "s", "data": []any{object{"label": "tue", "value": 1}}}}}}}, "/blocks/0/chart/series/0/data/0/label"},
+		"a point outside of the categories": {[]any{object{"type": "data_visualization", "title": "t", "chart": object{"type": "line", "axis_config": object{"categories": []any{"mon"}}, "series": []any{object{"name": "s", "data": []any{object{"label": "tue", "value": 1}}}}}}}, "/blocks/0/chart/series/0/data/0/label"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flaws, _ := judged(t, c.blocks)

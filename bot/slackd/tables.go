@@ -71,7 +71,10 @@ func (j *judge) row(v any, at string, empty bool, types ...string) int {
 }
 
 func (j *judge) chart(b object, at string) {
-	j.word(b, at, "title", maxChartTitle)
+	if j.charts++; j.charts > maxCharts {
+		j.refuse(at, "failed_constraint", "no more than %d charts are allowed in a message", maxCharts)
+	}
+	j.need(b, at, "title", maxChartTitle)
 	c := j.thing(b, at, "chart")
 	if c == nil {
 		j.refuse(at+"/chart", "missing_field", "missing required field: chart")

@@ -23,6 +23,9 @@ type Workspace struct {
 	Users    []*User    `json:"users"    yaml:"users"`
 	Groups   []*Group   `json:"groups"   yaml:"groups"`
 	Channels []*Channel `json:"channels" yaml:"channels"`
+	// Without are types of blocks that this workspace does not draw yet, as when
+	// Slack brings a new one to some before others.
+	Without []string `json:"without,omitempty" yaml:"without"`
 }
 
 // Team is the workspace itself. With an enterprise id it is part of a Grid.

@@ -86,6 +86,8 @@ const (
 	Tab    Surface = "tab" // the user's home tab
 	// FormErrors refuse a submission, by block_id.
 	FormErrors Surface = "form-errors"
+	// Upload puts files under a card, in one message.
+	Upload Surface = "upload"
 )
 
 // Lane is how urgent a message is. Decisions go ahead of reports.
@@ -112,9 +114,24 @@ type Effect struct {
 	Errors  map[string]string       `json:"errors,omitempty"`
 	// Replace edits the ephemeral message whose button was pressed.
 	Replace bool `json:"replace,omitempty"`
+	// Edit changes a card where it is shown already, and shows it nowhere new.
+	Edit bool `json:"edit,omitempty"`
+	// Else is the channel for an account that has no Slack user.
+	Else string `json:"else,omitempty"`
+	// Files go up with an Upload. Of a message with a chart they are its picture,
+	// which goes under it where Slack does not draw charts, and only there.
+	Files []File `json:"files,omitempty"`
 	// Once, where given, lets the first effect of this name out and no other:
 	// reminders and alerts are made anew at every look.
 	Once string `json:"once,omitempty"`
+}
+
+// File is something to upload. Alt says in words what a picture shows.
+type File struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Alt   string `json:"alt,omitempty"`
+	Bytes []byte `json:"bytes"`
 }
 
 // Choice is one line of autocomplete.
