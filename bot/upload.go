@@ -58,7 +58,11 @@ func (b *Bot) picture(ctx context.Context, p *bridge.Parcel, e *talk.Effect) err
 	if err != nil {
 		return err
 	}
-	return b.o.Box.Send(ctx, ps)
+	if err := b.o.Box.Send(ctx, ps); err != nil {
+		return err
+	}
+	b.outbox.nudge()
+	return nil
 }
 
 // bringUpload uploads files in Slack's three steps: an address for each, its
