@@ -43,7 +43,7 @@ func (l *look) grow(d *draft, o *opening, v *Verdict) bool {
 
 // hold is the worst case of the draft with so many machines.
 func (d *draft) hold(machines int) (Money, error) {
-	return d.order.MaxRate.Cost(billed(d.order.Life, d.order.Offer.Step, d.order.Offer.Minimum), machines, RoundUp)
+	return d.order.Offer.Billing().Worst(d.order.MaxRate, d.order.Life, machines)
 }
 
 // affords checks the machine limit and the budgets for a draft that grows.
@@ -269,7 +269,7 @@ func (l *look) draft(b *batch, o *opening, p pick) draft {
 	d.order.Gang = int(b.key.nodes)
 	d.order.MaxRate = ceiling(offer, o.terms)
 	d.order.Life = lifeOf(o.terms, b.limit, offer.Boot)
-	d.order.Offer.Step, d.order.Offer.Minimum = offer.Step, offer.Minimum
+	d.order.Offer.Step, d.order.Offer.Minimum, d.order.Offer.Term, d.order.Offer.EarlyPM = offer.Step, offer.Minimum, offer.Term, offer.EarlyPM
 	return d
 }
 

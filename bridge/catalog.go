@@ -82,7 +82,7 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 // same reports whether two catalogs lead to the same purchases.
 func (c *catalog) same(o *catalog) bool {
 	return slices.EqualFunc(c.offers, o.offers, func(a, b *Offer) bool {
-		return a.Pool == b.Pool && a.Rate == b.Rate && a.Boot == b.Boot && a.Step == b.Step && a.Minimum == b.Minimum
+		return a.Pool == b.Pool && a.Rate == b.Rate && a.Boot == b.Boot && a.Billing() == b.Billing() && a.Bar == b.Bar
 	}) && slices.EqualFunc(c.state, o.state, func(a, b offerState) bool {
 		return a.hw == b.hw && a.fresh == b.fresh && a.loss == b.loss && a.down.Equal(b.down)
 	})
@@ -100,7 +100,8 @@ func compareOffers(a, b *Offer) int {
 		strings.Compare(string(a.Rate.Currency), string(b.Rate.Currency)), a.SampledAt.Compare(b.SampledAt),
 		cmp.Compare(a.Available, b.Available), cmp.Compare(a.Boot, b.Boot), cmp.Compare(a.Step, b.Step),
 		cmp.Compare(a.Minimum, b.Minimum), strings.Compare(a.Shape.Key(), b.Shape.Key()), slices.Compare(a.Features, b.Features),
-		cmp.Compare(a.MaxAge, b.MaxAge), cmp.Compare(a.Notice, b.Notice),
+		cmp.Compare(a.MaxAge, b.MaxAge), cmp.Compare(a.Notice, b.Notice), cmp.Compare(a.Term, b.Term), cmp.Compare(a.EarlyPM, b.EarlyPM),
+		cmp.Compare(a.Quoted.Micro, b.Quoted.Micro), strings.Compare(string(a.Bar), string(b.Bar)), a.Until.Compare(b.Until),
 	)
 }
 

@@ -53,7 +53,7 @@ func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
 // worst is what the first machines of an order on an offer are held for.
 func (l *look) worst(b *batch, t *Terms, i int) (int64, bool) {
 	o := l.catalog.offers[i]
-	m, err := ceiling(o, t).Cost(billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum), b.least(t), RoundUp)
+	m, err := o.Billing().Worst(ceiling(o, t), lifeOf(t, b.limit, o.Boot), b.least(t))
 	return m.Micro, err == nil
 }
 
@@ -122,7 +122,7 @@ func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 	o := l.catalog.offers[i]
 	least := b.least(t)
 	p := pick{offer: i, most: math.MaxInt32, gangs: 1}
-	paid := billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum)
+	paid := o.Billing().Charged(lifeOf(t, b.limit, o.Boot))
 	if t.MaxCost.Micro > 0 {
 		one, err := ceiling(o, t).Cost(paid, 1, RoundUp)
 		if err != nil || one.Currency != t.MaxCost.Currency || one.Micro <= 0 {

@@ -19,7 +19,7 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 	o := l.catalog.offers[at]
 	v := &Verdict{Kind: Wait, Why: why, Pool: &l.catalog.pools[at]}
 	// A worst case that does not fit in 64 bits is not shown.
-	v.Cost, _ = ceiling(o, t).Cost(billed(lifeOf(t, b.limit, o.Boot), o.Step, o.Minimum), b.least(t), RoundUp)
+	v.Cost, _ = o.Billing().Worst(ceiling(o, t), lifeOf(t, b.limit, o.Boot), b.least(t))
 	switch v.Why {
 	case ReasonPoolsDown:
 		v.Until = until

@@ -45,8 +45,20 @@ type Offer struct {
 	// Step and Minimum are the billing step and minimum charge of one machine.
 	Step    time.Duration `json:"step"`
 	Minimum time.Duration `json:"minimum"`
+	// Term is how long a machine is taken for, and EarlyPM the per mille of the
+	// rest of it that is charged when the machine goes back sooner.
+	Term    time.Duration `json:"term,omitempty"`
+	EarlyPM int           `json:"early_pm,omitempty"`
 	// Notice is the warning given before a spot machine is taken; zero: none.
 	Notice time.Duration `json:"notice"`
+	// Quoted is the rate in the cloud's own currency where that is another one,
+	// and FX the Exchange.String that made Rate of it.
+	Quoted Rate   `json:"quoted,omitzero"`
+	FX     string `json:"fx,omitempty"`
+	// Bar is why it may not be bought, whatever it costs; empty: it may.
+	Bar Reason `json:"bar,omitempty"`
+	// Until is when a contract ends that its machines belong to; zero: never.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // Fresh reports whether the rate may be used to buy at now.

@@ -16,9 +16,9 @@ type Price struct {
 // decision computes it. ErrOverflow if it does not fit.
 func PriceOf(o *Offer, t *Terms, life time.Duration, machines int) (Price, error) {
 	p := Price{Ceiling: ceiling(o, t)}
-	paid := billed(life, o.Step, o.Minimum)
+	paid := o.Billing().Charged(life)
 	var err error
-	if p.Most, err = p.Ceiling.Cost(paid, machines, RoundUp); err != nil {
+	if p.Most, err = o.Billing().Worst(p.Ceiling, life, machines); err != nil {
 		return Price{}, fmt.Errorf("price of %s: %w", o.Pool, err)
 	}
 	if p.Likely, err = o.Rate.Cost(paid, machines, RoundUp); err != nil {

@@ -52,7 +52,9 @@ func TestHoldIsTheWorstCase(t *testing.T) {
 			if o.Offer.Step > 0 && life%o.Offer.Step != 0 {
 				life += o.Offer.Step - life%o.Offer.Step
 			}
-			want, err := o.MaxRate.Cost(life, o.Count, RoundUp)
+			life += max(o.Offer.Term-life, 0) * time.Duration(o.Offer.EarlyPM) / 1000
+			want, err := o.MaxRate.Cost(life, 1, RoundUp)
+			want.Micro *= int64(o.Count)
 			if err != nil || o.Hold != want {
 				t.Fatalf("order %+v holds %s, want %s: %v", o, o.Hold, want, err)
 			}

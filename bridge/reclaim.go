@@ -120,11 +120,11 @@ func idleOver(r *Rental, since, started, now time.Time) bool {
 	if since.IsZero() || now.Sub(since) < r.Idle {
 		return false
 	}
-	if started.IsZero() || r.Step <= ReturnLead && r.Minimum <= ReturnLead {
+	if started.IsZero() {
 		return true
 	}
 	lived := now.Sub(started)
-	return billed(lived, r.Step, r.Minimum)-lived <= ReturnLead
+	return r.Billing().Paid(lived)-lived <= ReturnLead
 }
 
 func oldestStart(r *Rental) time.Time {

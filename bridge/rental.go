@@ -49,6 +49,8 @@ type Rental struct {
 	MaxRate  Rate          `json:"max_rate"` // ceiling the hold was computed with
 	Step     time.Duration `json:"step"`
 	Minimum  time.Duration `json:"minimum"`
+	Term     time.Duration `json:"term,omitempty"`
+	EarlyPM  int           `json:"early_pm,omitempty"`
 	Count    int           `json:"count"`
 	Attempt  int           `json:"attempt"`
 
@@ -117,7 +119,7 @@ func (r *Rental) Shorten(now time.Time) error {
 		return nil
 	}
 	life := max(left, 0)
-	most, err := r.MaxRate.Cost(billed(life, r.Step, r.Minimum), r.Count, RoundUp)
+	most, err := r.Billing().Worst(r.MaxRate, life, r.Count)
 	if err != nil {
 		return fmt.Errorf("worst case of %s until %s: %w", r.ID, r.Until.UTC(), err)
 	}

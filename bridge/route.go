@@ -70,7 +70,7 @@ func (l *look) takeOver(r *Rental, o *opening) bool {
 	if r.Expires.IsZero() {
 		rest = needOf(o.terms, 0)
 	}
-	cost, err := r.MaxRate.Cost(billed(rest, r.Step, r.Minimum), max(machinesOf(r), 1), RoundUp)
+	cost, err := r.Billing().Worst(r.MaxRate, rest, max(machinesOf(r), 1))
 	if err != nil || cost.Currency != o.payer.currency || o.payer.short(cost.Micro) != nil {
 		return false
 	}

@@ -96,6 +96,9 @@ func drawOffer(t *rapid.T) Offer {
 	if o.Shape.GPUs > 0 && o.Shape.GPUType == "" {
 		o.Shape.GPUType = "a100"
 	}
+	if rapid.IntRange(0, 3).Draw(t, "has a term") == 0 {
+		o.Term, o.EarlyPM = 6*time.Hour, rapid.SampledFrom([]int{0, 500, 1000}).Draw(t, "early")
+	}
 	if rapid.IntRange(0, 9).Draw(t, "old price") == 0 {
 		o.SampledAt = noon.Add(-2 * time.Hour)
 	}

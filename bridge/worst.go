@@ -30,16 +30,6 @@ func ceiling(o *Offer, t *Terms) Rate {
 	return Rate(hour)
 }
 
-// billed is what a cloud charges for a machine that lives d: at least the
-// minimum, in whole steps.
-func billed(d, step, minimum time.Duration) time.Duration {
-	d = max(d, minimum)
-	if step <= 0 {
-		return d
-	}
-	return (d + step - 1) / step * step
-}
-
 // needOf is how long a job may run: its limit, at most policy's longest life.
 func needOf(t *Terms, limit time.Duration) time.Duration {
 	longest := t.Life

@@ -247,7 +247,7 @@ func (d *Desk) lengthen(ctx context.Context, p Person, x *longer) error {
 	ask := bridge.Rental{
 		ID: id, State: bridge.StateWaiting, Since: now, Created: now, Why: x.why, Extends: r.ID, Key: p.Name + "/extend " + string(r.ID) + "@" + rand.Text(),
 		Cluster: r.Cluster, Account: r.Account, Requester: r.Requester, Class: r.Class, Gang: r.Gang, Pool: r.Pool, Shape: r.Shape,
-		Rate: r.Rate, MaxRate: r.MaxRate, Step: r.Step, Minimum: r.Minimum, Count: max(len(r.Live()), 1), Attempt: 1,
+		Rate: r.Rate, MaxRate: r.MaxRate, Step: r.Step, Minimum: r.Minimum, Term: r.Term, EarlyPM: r.EarlyPM, FX: r.FX, Count: max(len(r.Live()), 1), Attempt: 1,
 		Life: x.Until.Sub(r.Expires), Hold: x.More, Cost: bridge.Money{Currency: x.More.Currency},
 	}
 	ask.AskUntil = earlier(now.Add(cmp.Or(x.terms.AskFor, d.AskFor)), r.Expires)

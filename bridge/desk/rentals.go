@@ -82,7 +82,7 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 		Revision: r.Revision, Digest: r.Digest, Yeses: r.Yeses, Life: int64(r.Life / time.Second), MaxRate: r.MaxRate, Running: r.Running,
 		Extends: r.Extends, ReleaseAt: r.ReleaseAt, Until: r.Until, IdleMost: int64(r.Idle / time.Second),
 	}
-	offer := bridge.Offer{Pool: r.Pool, Rate: r.Rate, Step: r.Step, Minimum: r.Minimum}
+	offer := bridge.Offer{Pool: r.Pool, Rate: r.Rate, Step: r.Step, Minimum: r.Minimum, Term: r.Term, EarlyPM: r.EarlyPM}
 	if price, err := bridge.PriceOf(&offer, &bridge.Terms{}, r.Life, r.Count); err == nil {
 		out.Expected = price.Likely
 	}

@@ -64,17 +64,5 @@ func machineCost(r *bridge.Rental, m *bridge.Machine, now time.Time) (bridge.Mon
 	case m.Absent > 0: // perhaps gone since; if not, the next post catches up
 		end = m.AbsentAt
 	}
-	return rate.Cost(charged(end.Sub(m.Started), r.Step, r.Minimum), 1, bridge.RoundHalfEven)
-}
-
-// charged is the time a cloud bills for: whole steps, and no less than its minimum.
-func charged(d, step, least time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	d = max(d, least)
-	if step > 0 && d%step != 0 {
-		d += step - d%step
-	}
-	return d
+	return rate.Cost(r.Billing().Charged(end.Sub(m.Started)), 1, bridge.RoundHalfEven)
 }
