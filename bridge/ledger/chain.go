@@ -35,47 +35,33 @@ func (e *ChainError) Error() string {
 // known from elsewhere, or the loss of the last rows could not be seen.
 func Verify(chain iter.Seq[Transaction], head Head) error {
 	var last Head
-	next, stop := iter.Pull(chain)
-	defer stop()
-	for {
-		t, ok := next()
-		if !ok {
-			break
+	var stray int64 // a whole row whose predecessor is not the one before it
+	for t := range chain {
+		if stray != 0 {
+			// What follows is read only to tell a missing row from one that stands elsewhere.
+			if t.Prev == last.Hash {
+				return &ChainError{stray, Reordered}
+			}
+			continue
 		}
-		if err := verifyRow(&t, last, next); err != nil {
-			return err
+		switch {
+		case t.digest() != t.Hash:
+			return &ChainError{t.Seq, Changed}
+		case t.Seq != last.Seq+1 || t.Prev != last.Hash:
+			stray = t.Seq
+		case t.Balanced() != nil:
+			return &ChainError{t.Seq, Uneven}
+		default:
+			last = Head{t.Seq, t.Hash}
 		}
-		last = Head{t.Seq, t.Hash}
 	}
 	switch {
-	case last == head:
-		return nil
-	case last.Seq < head.Seq:
+	case stray == last.Seq+1:
+		return &ChainError{stray, Unlinked}
+	case stray != 0, last.Seq < head.Seq:
 		return &ChainError{last.Seq + 1, Missing}
+	case last != head:
+		return &ChainError{last.Seq, Changed} // rows nobody acknowledged, or a chain made anew
 	}
-	return &ChainError{last.Seq, Changed} // rows nobody acknowledged, or a chain made anew
-}
-
-// verifyRow compares a row with the end of the chain before it. What follows is
-// read only to tell a missing row from one that stands elsewhere.
-func verifyRow(t *Transaction, last Head, rest func() (Transaction, bool)) error {
-	if t.digest() != t.Hash {
-		return &ChainError{t.Seq, Changed}
-	}
-	if t.Seq == last.Seq+1 && t.Prev == last.Hash {
-		if t.Balanced() != nil {
-			return &ChainError{t.Seq, Uneven}
-		}
-		return nil
-	}
-	// The row is whole but its predecessor is not the one before it.
-	for u, ok := rest(); ok; u, ok = rest() {
-		if u.Prev == last.Hash {
-			return &ChainError{t.Seq, Reordered}
-		}
-	}
-	if t.Seq == last.Seq+1 {
-		return &ChainError{t.Seq, Unlinked}
-	}
-	return &ChainError{last.Seq + 1, Missing}
+	return nil
 }

@@ -8,12 +8,20 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-// ErrAmount refuses an amount that the step cannot mean: a hold of nothing, an
-// extension by less than nothing, a negative cost.
-var ErrAmount = errors.New("amount makes no sense")
-
-// ErrClosed refuses a step on a hold that was settled.
-var ErrClosed = errors.New("the hold is settled")
+// Errors of steps that no hold takes.
+var (
+	// ErrAmount refuses an amount that the step cannot mean: a hold of nothing, an
+	// extension by less than nothing, a negative cost.
+	ErrAmount = errors.New("amount makes no sense")
+	// ErrClosed refuses a step on a hold that was settled, ErrOpen a correction of
+	// one that was not: what is metered then is still the meter's to say.
+	ErrClosed = errors.New("the hold is settled")
+	ErrOpen   = errors.New("the hold is not settled yet")
+	// ErrCorrection refuses a correction that does not say what, who or when, and
+	// ErrTooMuch one that returns more than was paid.
+	ErrCorrection = errors.New("correction makes no sense")
+	ErrTooMuch    = errors.New("more would come back than was paid")
+)
 
 // Hold is the money of one rental. Its steps return the transactions that
 // record them, not yet sealed; the receiver is unchanged.
@@ -21,9 +29,17 @@ type Hold struct {
 	Rental  bridge.RentalID `json:"rental"`
 	Cluster string          `json:"cluster"`
 	Account bridge.Account  `json:"account"`
-	Total   bridge.Money    `json:"total"`  // set aside, extensions included
-	Posted  bridge.Money    `json:"posted"` // cost so far, beyond the total if it ran over
+	Cloud   string          `json:"cloud,omitempty"` // empty too in a hold of before it was kept; so is GPU
+	GPU     string          `json:"gpu,omitempty"`
+	FX      string          `json:"fx,omitempty"` // what converted the prices it was computed with
+	Total   bridge.Money    `json:"total"`        // set aside, extensions included
+	Posted  bridge.Money    `json:"posted"`       // cost so far, beyond the total if it ran over
 	Closed  bool            `json:"closed"`
+}
+
+// Scope is where the hold and its cost count.
+func (h *Hold) Scope() bridge.Scope {
+	return bridge.Scope{Account: h.Account, Cloud: h.Cloud, GPU: h.GPU}
 }
 
 // Rest is what the hold still holds: nothing once it is closed or used up.
@@ -40,12 +56,15 @@ func (h Hold) Over() bridge.Money {
 	return bridge.Money{Micro: max(0, h.Posted.Micro-h.Total.Micro), Currency: h.Total.Currency}
 }
 
-// Open sets r.Hold aside for a rental.
+// Open sets r.Hold aside for a rental. Only capacity that is paid for anyway may
+// have a hold of nothing, which is then an entry without lines.
 func Open(now time.Time, r *bridge.Rental, memo string) (Hold, []Transaction, error) {
-	if r.Hold.Micro <= 0 || r.Hold.Currency == "" || r.Account == "" {
+	nothing := r.Hold.Micro == 0 && r.Pool.Market != bridge.Reserved
+	if nothing || r.Hold.Micro < 0 || r.Hold.Currency == "" || r.Account == "" {
 		return Hold{}, nil, fmt.Errorf("hold %d %s for account %q: %w", r.Hold.Micro, r.Hold.Currency, r.Account, ErrAmount)
 	}
-	none := Hold{Rental: r.ID, Cluster: r.Cluster, Account: r.Account}
+	scope := r.Scope()
+	none := Hold{Rental: r.ID, Cluster: r.Cluster, Account: r.Account, Cloud: scope.Cloud, GPU: scope.GPU, FX: r.FX}
 	none.Total.Currency, none.Posted.Currency = r.Hold.Currency, r.Hold.Currency
 	h := none
 	h.Total = r.Hold
@@ -117,12 +136,44 @@ func (h Hold) Settle(now time.Time, cost bridge.Money) (Hold, []Transaction, err
 	return closed, append(out, step(now, posted, closed, kind, posted.Rest(), "")), nil
 }
 
+// Correct changes the cost of a settled hold by what a provider said later, in
+// the period in which it arose.
+func (h Hold) Correct(now time.Time, c *bridge.Correction) (Hold, Transaction, error) {
+	fail := func(err error, what string) (Hold, Transaction, error) {
+		return h, Transaction{}, fmt.Errorf("correct cost of %s by %d %s, %s: %w", c.Rental, c.Amount.Micro, c.Amount.Currency, what, err)
+	}
+	kind := Kind(c.Kind)
+	switch {
+	case !h.Closed:
+		return fail(ErrOpen, "it can still be metered")
+	case c.Key == "" || c.Who == "" || c.Rental != h.Rental:
+		return fail(ErrCorrection, fmt.Sprintf("key %q by %q on the hold of %s", c.Key, c.Who, h.Rental))
+	case !kind.Corrects() || c.Amount.IsZero() || kind != KindBill && c.Amount.Micro > 0:
+		return fail(ErrCorrection, fmt.Sprintf("a %s of that amount", c.Kind))
+	case c.Used.IsZero() || c.Used.After(now):
+		return fail(ErrCorrection, "used at "+c.Used.UTC().Format(time.RFC3339))
+	}
+	posted, err := h.Posted.Add(c.Amount)
+	switch {
+	case err != nil:
+		return fail(err, "which was paid in "+string(h.Posted.Currency))
+	case posted.Micro < 0:
+		return fail(ErrTooMuch, fmt.Sprintf("it has cost %s", h.Posted.Floor()))
+	}
+	next := h
+	next.Posted = posted
+	t := step(now, h, next, kind, c.Amount, c.Memo)
+	t.Used, t.Key, t.Who = c.Used.UTC(), c.Key, c.Who
+	t.Period, t.FX = PeriodOf(t.Used, bridge.Day, time.UTC), c.FX
+	return next, t, nil
+}
+
 // Allow records that an approver let a rental exceed one budget by an amount.
 func Allow(now time.Time, r *bridge.Rental, b *bridge.Budget, amount bridge.Money, who string) Transaction {
 	return Transaction{
 		At: now.UTC(), Period: PeriodOf(now, b.Every, b.Zone), Kind: KindOverage,
-		Cluster: r.Cluster, Rental: r.ID, Account: b.Account, Amount: amount, Who: who,
-		Memo: fmt.Sprintf("above the %s limit of %s", b.Every, b.Account),
+		Cluster: r.Cluster, Rental: r.ID, Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Amount: amount, Who: who,
+		Memo: fmt.Sprintf("above the %s limit of %s", b.Every, b.Scope()),
 		Lines: []Line{
 			{b.Account, Overage, bridge.Money{Micro: -amount.Micro, Currency: amount.Currency}},
 			{b.Account, Room, amount},
@@ -135,6 +186,7 @@ func step(now time.Time, from, to Hold, kind Kind, amount bridge.Money, memo str
 	return Transaction{
 		At: now.UTC(), Period: PeriodOf(now, bridge.Day, time.UTC), Kind: kind,
 		Cluster: to.Cluster, Rental: to.Rental, Account: to.Account, Amount: amount, Memo: memo,
+		Cloud: to.Cloud, GPU: to.GPU, FX: to.FX,
 		Lines: lines(from, to),
 	}
 }

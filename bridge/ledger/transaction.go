@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"strconv"
 	"time"
 
@@ -23,7 +22,15 @@ const (
 	KindSettle  Kind = "settle"  // ends the hold and returns what is left of it
 	KindVoid    Kind = "void"    // ends a hold that cost nothing and returns it whole
 	KindOverage Kind = "overage" // allows one rental above one budget
+
+	// Of rentals whose hold is settled; their amounts are signed.
+	KindBill   Kind = "bill"   // the provider's bill differs from what was metered
+	KindCredit Kind = "credit" // a discount or a credit of the provider
+	KindRefund Kind = "refund" // money that came back
 )
+
+// Corrects reports whether the kind changes a cost after its hold was settled.
+func (k Kind) Corrects() bool { return k == KindBill || k == KindCredit || k == KindRefund }
 
 // Book is where a line is written.
 type Book string
@@ -47,7 +54,7 @@ type Line struct {
 type Transaction struct {
 	Seq     int64           `json:"seq"` // from 1, without gaps
 	At      time.Time       `json:"at"`
-	Period  string          `json:"period"` // day of At in UTC; an overage: the period of its budget
+	Period  string          `json:"period"` // day of its cost in UTC; an overage: the period of its budget
 	Kind    Kind            `json:"kind"`
 	Cluster string          `json:"cluster"`
 	Rental  bridge.RentalID `json:"rental"`
@@ -55,9 +62,18 @@ type Transaction struct {
 	Amount  bridge.Money    `json:"amount"`  // held, added, posted, returned or allowed
 	Who     string          `json:"who,omitempty"`
 	Memo    string          `json:"memo,omitempty"`
-	Lines   []Line          `json:"lines"`
-	Prev    string          `json:"prev"` // hash of the transaction before, hexadecimal
-	Hash    string          `json:"hash"`
+	// Cloud and GPU are those of the rental, or of an overage's budget; empty: all,
+	// or a hold of before they were kept.
+	Cloud string `json:"cloud,omitempty"`
+	GPU   string `json:"gpu,omitempty"`
+	// Used is when the cost arose, if it is not At, and Key the name that a
+	// correction has outside.
+	Used  time.Time `json:"used,omitzero"`
+	Key   string    `json:"key,omitempty"`
+	FX    string    `json:"fx,omitempty"` // bridge.Exchange.String of what converted the amount
+	Lines []Line    `json:"lines"`
+	Prev  string    `json:"prev"` // hash of the transaction before, hexadecimal
+	Hash  string    `json:"hash"`
 }
 
 // Head is the end of a chain: the number and the hash of its last transaction.
@@ -74,30 +90,64 @@ func (t *Transaction) Seal(head Head) Head {
 	return Head{t.Seq, t.Hash}
 }
 
+// Arose is when the cost arose, which is the period that it counts in.
+func (t *Transaction) Arose() time.Time {
+	if t.Used.IsZero() {
+		return t.At
+	}
+	return t.Used
+}
+
 // digest covers everything but the sequence number, which the place in the
-// chain gives: so a row that was moved is told from one that was changed.
+// chain gives: so a row that was moved is told from one that was changed. What
+// was added to transactions later counts only where it is set, so that older
+// rows keep their hashes.
 func (t *Transaction) digest() string {
-	h := sha256.New()
-	part(h, t.Prev)
-	part(h, strconv.FormatInt(t.At.UnixNano(), 10))
-	for _, s := range []string{t.Period, string(t.Kind), t.Cluster, string(t.Rental), string(t.Account), t.Who, t.Memo} {
-		part(h, s)
+	var room [1024]byte
+	b := part(room[:0], t.Prev)
+	b = number(b, t.At.UnixNano())
+	for _, s := range [...]string{t.Period, string(t.Kind), t.Cluster, string(t.Rental), string(t.Account), t.Who, t.Memo} {
+		b = part(b, s)
 	}
-	money(h, t.Amount)
-	for _, l := range t.Lines {
-		part(h, string(l.Account))
-		part(h, string(l.Book))
-		money(h, l.Amount)
+	b = money(b, t.Amount)
+	for i := range t.Lines {
+		l := &t.Lines[i]
+		b = part(b, string(l.Account))
+		b = part(b, string(l.Book))
+		b = money(b, l.Amount)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	b = named(b, "cloud", t.Cloud)
+	b = named(b, "gpu", t.GPU)
+	b = named(b, "key", t.Key)
+	b = named(b, "fx", t.FX)
+	if !t.Used.IsZero() {
+		b = named(b, "used", strconv.FormatInt(t.Used.UnixNano(), 10))
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // part writes a field with its length, so that no two contents look the same.
-func part(h hash.Hash, s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
+func part(b []byte, s string) []byte {
+	b = append(strconv.AppendInt(b, int64(len(s)), 10), ':')
+	return append(append(b, s...), ',')
+}
 
-func money(h hash.Hash, m bridge.Money) {
-	part(h, strconv.FormatInt(m.Micro, 10))
-	part(h, string(m.Currency))
+func number(b []byte, n int64) []byte {
+	var digits [20]byte
+	return part(b, string(strconv.AppendInt(digits[:0], n, 10)))
+}
+
+func money(b []byte, m bridge.Money) []byte {
+	return part(number(b, m.Micro), string(m.Currency))
+}
+
+// named writes a field that may be left out. No other field begins with a plus.
+func named(b []byte, name, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return part(append(append(append(b, '+'), name...), '='), s)
 }
 
 // Balanced reports whether the lines sum to zero in the currency of the

@@ -31,22 +31,23 @@ func (s *Store) Balances(ctx context.Context, now time.Time, budgets []bridge.Bu
 
 func balance(ctx context.Context, q asker, now time.Time, b *bridge.Budget) (bridge.Balance, error) {
 	start, end := ledger.Span(now, b.Every, b.Zone)
-	posted, held, err := sums(ctx, q, b.Account, b.Limit.Currency, start, end)
+	posted, held, err := sums(ctx, q, b.Scope(), b.Limit.Currency, start, end)
 	if err != nil {
-		return bridge.Balance{}, fmt.Errorf("balance of %s: %w", b.Account, err)
+		return bridge.Balance{}, fmt.Errorf("balance of %s: %w", b.Scope(), err)
 	}
 	return bridge.Balance{
-		Account: b.Account, Period: ledger.PeriodOf(now, b.Every, b.Zone),
+		Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Period: ledger.PeriodOf(now, b.Every, b.Zone),
 		Limit: b.Limit, Posted: posted, Held: held, Hard: b.Hard,
 	}, nil
 }
 
-func sums(ctx context.Context, q asker, a bridge.Account, c bridge.Currency, start, end time.Time) (posted, held bridge.Money, err error) {
+func sums(ctx context.Context, q asker, s bridge.Scope, c bridge.Currency, start, end time.Time) (posted, held bridge.Money, err error) {
 	posted, held = bridge.Money{Currency: c}, bridge.Money{Currency: c}
 	err = q.QueryRowContext(ctx, `select
-		coalesce((select sum(micro) from posted where account = ?1 and currency = ?2 and quarter >= ?3 and quarter < ?4), 0),
-		coalesce((select micro from held where account = ?1 and currency = ?2), 0)`,
-		a, c, ledger.Quarter(start), ledger.Quarter(end)).Scan(&posted.Micro, &held.Micro)
+		coalesce((select sum(micro) from posted where account = ?1 and currency = ?2 and quarter >= ?3 and quarter < ?4
+			and (?5 = '' or cloud = ?5) and (?6 = '' or gpu = ?6)), 0),
+		coalesce((select sum(micro) from held where account = ?1 and currency = ?2 and (?5 = '' or cloud = ?5) and (?6 = '' or gpu = ?6)), 0)`,
+		s.Account, c, ledger.Quarter(start), ledger.Quarter(end), s.Cloud, s.GPU).Scan(&posted.Micro, &held.Micro)
 	return posted, held, err
 }
 
@@ -57,15 +58,14 @@ type shortage struct {
 	missing bridge.Money // at most the amount itself
 }
 
-// short returns the budgets of an account and of those above it that have no
-// room for an amount, hard ones first. An account that no budget covers is an
-// error: money is never held without a limit.
-func (w *writing) short(ctx context.Context, account bridge.Account, amount bridge.Money, budgets []bridge.Budget) ([]shortage, error) {
+// short returns the budgets that cover what is spent in a scope and have no room
+// for an amount, hard ones first. A scope that no budget covers is an error: money
+// is never held without a limit. Nothing has room everywhere.
+func (w *writing) short(ctx context.Context, spent bridge.Scope, amount bridge.Money, budgets []bridge.Budget) ([]shortage, error) {
 	var out []shortage
 	covered := false
-	above := account.Ancestors()
 	for _, b := range budgets {
-		if !slices.Contains(above, b.Account) {
+		if !b.Scope().Covers(spent) {
 			continue
 		}
 		covered = true
@@ -79,16 +79,16 @@ func (w *writing) short(ctx context.Context, account bridge.Account, amount brid
 		}
 		missing, err := amount.Sub(left)
 		if err != nil {
-			return nil, fmt.Errorf("budget of %s: %w", b.Account, err)
+			return nil, fmt.Errorf("budget of %s: %w", b.Scope(), err)
 		}
-		if missing.Micro <= 0 {
+		if missing.Micro <= 0 || amount.Micro == 0 {
 			continue
 		}
 		missing.Micro = min(missing.Micro, amount.Micro)
 		out = append(out, shortage{b, bal, missing})
 	}
 	if !covered {
-		return nil, fmt.Errorf("no budget covers account %s: %w", account, bridge.ErrOverBudget)
+		return nil, fmt.Errorf("no budget covers account %s: %w", spent, bridge.ErrOverBudget)
 	}
 	slices.SortStableFunc(out, func(a, b shortage) int {
 		switch {

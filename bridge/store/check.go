@@ -112,13 +112,13 @@ func (r *LedgerReport) holds(ctx context.Context, q asker, sheet *ledger.Sheet) 
 
 // held compares what accounts hold, and sums it by currency at their roots.
 func (r *LedgerReport) held(ctx context.Context, q asker, sheet *ledger.Sheet) error {
-	stored, err := tally(ctx, q, `select account, currency, 0, micro from held`)
+	stored, err := tally(ctx, q, `select account, cloud, gpu, currency, 0, micro from held`)
 	if err != nil {
 		return err
 	}
 	replayed := map[slot]int64{}
-	for p, micro := range sheet.Held {
-		replayed[slot{p, 0}] = micro
+	for p, sums := range sheet.Purses() {
+		replayed[slot{p, 0}] = sums.Held
 	}
 	r.differences("held", stored, replayed)
 	r.Held = roots(replayed)
@@ -128,14 +128,14 @@ func (r *LedgerReport) held(ctx context.Context, q asker, sheet *ledger.Sheet) e
 // posted compares what accounts spent in each quarter hour, of which every
 // period is made.
 func (r *LedgerReport) posted(ctx context.Context, q asker, sheet *ledger.Sheet) error {
-	stored, err := tally(ctx, q, `select account, currency, quarter, micro from posted`)
+	stored, err := tally(ctx, q, `select account, cloud, gpu, currency, quarter, micro from posted`)
 	if err != nil {
 		return err
 	}
 	replayed := map[slot]int64{}
-	for p, quarters := range sheet.Posted {
-		for quarter, micro := range quarters {
-			replayed[slot{p, quarter}] = micro
+	for p, sums := range sheet.Purses() {
+		for _, sum := range sums.Posted {
+			replayed[slot{p, sum.Number}] = sum.Micro
 		}
 	}
 	r.differences("posted", stored, replayed)
@@ -156,14 +156,20 @@ func (r *LedgerReport) rentals(ctx context.Context, q asker, sheet *ledger.Sheet
 		switch {
 		case open != v.State.Held(): // I11
 			r.fault("rental %s is %s, an open hold is there: %t", v.ID, v.State, open)
-		case known && (h.Total != v.Hold || h.Posted.Micro != v.Cost.Micro || h.Account != v.Account):
-			r.fault("rental %s of %s has hold %s and cost %s, the ledger has %s of %s and %s", v.ID, v.Account, v.Hold, v.Cost, h.Total, h.Account, h.Posted)
+		case known && (h.Total != v.Hold || h.Posted.Micro != v.Cost.Micro || !accords(h, v.Scope())):
+			r.fault("rental %s of %s has hold %s and cost %s, the ledger has %s of %s and %s", v.ID, v.Scope(), v.Hold, v.Cost, h.Total, h.Scope(), h.Posted)
 		}
 	}
 	return nil
 }
 
-// slot is an account in a currency and a quarter hour, zero for holds.
+// accords reports whether a hold is for a scope; one of before clouds and classes
+// were kept names neither.
+func accords(h ledger.Hold, s bridge.Scope) bool {
+	return h.Scope() == s || h.Scope() == bridge.Scope{Account: s.Account}
+}
+
+// slot is a purse and a quarter hour, zero for holds.
 type slot struct {
 	ledger.Purse
 	quarter int64
@@ -175,7 +181,7 @@ func tally(ctx context.Context, q asker, query string) (map[slot]int64, error) {
 		micro int64
 	}
 	all, err := rows(ctx, q, func(r *sql.Rows) (v row, err error) {
-		err = r.Scan(&v.Account, &v.Currency, &v.quarter, &v.micro)
+		err = r.Scan(&v.Account, &v.Cloud, &v.GPU, &v.Currency, &v.quarter, &v.micro)
 		return v, err
 	}, query)
 	out := make(map[slot]int64, len(all))
@@ -192,18 +198,18 @@ func (r *LedgerReport) differences(what string, stored, replayed map[slot]int64)
 		}
 	}
 	for k, micro := range replayed {
-		if _, ok := stored[k]; !ok {
+		if _, ok := stored[k]; !ok && micro != 0 {
 			r.fault("%s of %s is not stored, the ledger gives %d", what, k, micro)
 		}
 	}
 }
 
-// String names the account, and the quarter hour by its start in UTC.
+// String names the scope, and the quarter hour by its start in UTC.
 func (k slot) String() string {
 	if k.quarter == 0 {
-		return string(k.Account)
+		return k.Scope.String()
 	}
-	return string(k.Account) + " in the quarter hour of " + ledger.QuarterStart(k.quarter).Format(time.RFC3339)
+	return k.Scope.String() + " in the quarter hour of " + ledger.QuarterStart(k.quarter).Format(time.RFC3339)
 }
 
 // roots sums the widest accounts by currency.

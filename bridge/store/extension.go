@@ -53,7 +53,7 @@ func (w *writing) lengthen(ctx context.Context, d *bridge.Decision, asked, r *br
 	if was.Cost != r.Cost || !r.State.Held() {
 		return fmt.Errorf("cost %s to %s, %s: %w", was.Cost, r.Cost, r.State, ErrMoney)
 	}
-	short, err := w.short(ctx, r.Account, asked.Hold, budgets)
+	short, err := w.short(ctx, r.Scope(), asked.Hold, budgets)
 	if err != nil {
 		return err
 	}
@@ -67,12 +67,7 @@ func (w *writing) lengthen(ctx context.Context, d *bridge.Decision, asked, r *br
 	if err := w.append(ctx, allowed); err != nil {
 		return err
 	}
-	hold, txs, err := hold.Extend(w.now, asked.Hold)
-	if err != nil {
-		return err
-	}
-	r.Hold = hold.Total
-	if err := w.record(ctx, hold, txs); err != nil {
+	if err := w.extend(ctx, r, hold, asked.Hold); err != nil {
 		return err
 	}
 	return w.update(ctx, was, r, news)

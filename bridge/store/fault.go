@@ -35,7 +35,9 @@ var (
 	ErrMoney    = errors.New("hold, cost, account and request key do not change this way")
 	ErrOwn      = errors.New("a requester never decides")
 	ErrClaimed  = errors.New("this machine has enrolled already, from another address")
-	ErrReused   = errors.New("a request of this key has its rental already")
+	ErrReused   = errors.New("this key stands for something else already")
+	ErrBill     = errors.New("a line of a bill makes no sense")
+	ErrUsage    = errors.New("a figure of use makes no sense")
 )
 
 // Fault is an error of the store as a whole, with what an operator can do.
@@ -82,13 +84,13 @@ type OverBudget struct {
 	Need    bridge.Money
 }
 
-// Error names the account, what is left and what was needed.
+// Error names the budget, what is left and what was needed.
 func (e *OverBudget) Error() string {
 	left, err := e.Balance.Left()
 	if err != nil {
-		return fmt.Sprintf("%s: %s in %s", bridge.ErrOverBudget, e.Balance.Account, e.Balance.Period)
+		return fmt.Sprintf("%s: %s in %s", bridge.ErrOverBudget, e.Balance.Scope(), e.Balance.Period)
 	}
-	return fmt.Sprintf("%s: %s in %s has %s left, needed %s", bridge.ErrOverBudget, e.Balance.Account, e.Balance.Period, left.Floor(), e.Need)
+	return fmt.Sprintf("%s: %s in %s has %s left, needed %s", bridge.ErrOverBudget, e.Balance.Scope(), e.Balance.Period, left.Floor(), e.Need)
 }
 
 // Unwrap returns bridge.ErrOverBudget.

@@ -19,9 +19,19 @@ func (w *writing) record(ctx context.Context, h ledger.Hold, txs []ledger.Transa
 	if err := w.append(ctx, txs); err != nil {
 		return err
 	}
-	_, err := w.ExecContext(ctx, `insert into holds (rental, cluster, account, currency, total, posted, closed) values (?, ?, ?, ?, ?, ?, ?)
+	_, err := w.ExecContext(ctx, `insert into holds (rental, cluster, account, currency, total, posted, closed, cloud, gpu, fx) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		on conflict (rental) do update set total = excluded.total, posted = excluded.posted, closed = excluded.closed`,
-		h.Rental, h.Cluster, h.Account, h.Total.Currency, h.Total.Micro, h.Posted.Micro, h.Closed)
+		h.Rental, h.Cluster, h.Account, h.Total.Currency, h.Total.Micro, h.Posted.Micro, h.Closed, h.Cloud, h.GPU, h.FX)
+	if err != nil {
+		return err
+	}
+	switch last := txs[len(txs)-1]; last.Kind {
+	case ledger.KindHold:
+		_, err = w.ExecContext(ctx, `update rentals set held_from = ? where id = ?`, last.At.UnixNano(), h.Rental)
+	case ledger.KindSettle, ledger.KindVoid:
+		_, err = w.ExecContext(ctx, `update rentals set held_until = ? where id = ?`, last.At.UnixNano(), h.Rental)
+	default:
+	}
 	return err
 }
 
@@ -33,9 +43,10 @@ func (w *writing) append(ctx context.Context, txs []ledger.Transaction) error {
 			return err
 		}
 		w.head = t.Seal(w.head)
-		_, err := w.ExecContext(ctx, `insert into ledger (seq, at, period, kind, cluster, rental, account, micro, currency, who, memo, prev, hash)
-			values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			t.Seq, t.At.UnixNano(), t.Period, t.Kind, t.Cluster, t.Rental, t.Account, t.Amount.Micro, t.Amount.Currency, t.Who, t.Memo, t.Prev, t.Hash)
+		_, err := w.ExecContext(ctx, `insert into ledger (seq, at, period, kind, cluster, rental, account, micro, currency, who, memo, prev, hash, cloud, gpu, used, key, fx)
+			values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			t.Seq, t.At.UnixNano(), t.Period, t.Kind, t.Cluster, t.Rental, t.Account, t.Amount.Micro, t.Amount.Currency, t.Who, t.Memo, t.Prev, t.Hash,
+			t.Cloud, t.GPU, nanos(t.Used), t.Key, t.FX)
 		if err != nil {
 			return err
 		}
@@ -57,11 +68,11 @@ func (w *writing) line(ctx context.Context, t *ledger.Transaction, n int, l ledg
 	for _, a := range l.Account.Ancestors() {
 		switch l.Book {
 		case ledger.Held:
-			_, err = w.ExecContext(ctx, `insert into held (account, currency, micro) values (?, ?, ?)
-				on conflict do update set micro = micro + excluded.micro`, a, l.Amount.Currency, l.Amount.Micro)
+			_, err = w.ExecContext(ctx, `insert into held (account, currency, cloud, gpu, micro) values (?, ?, ?, ?, ?)
+				on conflict do update set micro = micro + excluded.micro`, a, l.Amount.Currency, t.Cloud, t.GPU, l.Amount.Micro)
 		case ledger.Posted:
-			_, err = w.ExecContext(ctx, `insert into posted (account, currency, quarter, micro) values (?, ?, ?, ?)
-				on conflict do update set micro = micro + excluded.micro`, a, l.Amount.Currency, ledger.Quarter(t.At), l.Amount.Micro)
+			_, err = w.ExecContext(ctx, `insert into posted (account, currency, quarter, cloud, gpu, micro) values (?, ?, ?, ?, ?, ?)
+				on conflict do update set micro = micro + excluded.micro`, a, l.Amount.Currency, ledger.Quarter(t.Arose()), t.Cloud, t.GPU, l.Amount.Micro)
 		case ledger.Room, ledger.Overage: // limits are policy, not balances
 		}
 		if err != nil {
@@ -71,14 +82,22 @@ func (w *writing) line(ctx context.Context, t *ledger.Transaction, n int, l ledg
 	return nil
 }
 
-const holdColumns = `select rental, cluster, account, currency, total, posted, closed from holds`
+// stored is the time that nanos gives.
+func stored(at int64) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, at).UTC()
+}
+
+const holdColumns = `select rental, cluster, account, currency, total, posted, closed, cloud, gpu, fx from holds`
 
 func holdOf(ctx context.Context, q asker, id bridge.RentalID) (ledger.Hold, error) {
 	return scanHold(q.QueryRowContext(ctx, holdColumns+` where rental = ?`, id).Scan)
 }
 
 func scanHold(scan func(...any) error) (h ledger.Hold, err error) {
-	err = scan(&h.Rental, &h.Cluster, &h.Account, &h.Total.Currency, &h.Total.Micro, &h.Posted.Micro, &h.Closed)
+	err = scan(&h.Rental, &h.Cluster, &h.Account, &h.Total.Currency, &h.Total.Micro, &h.Posted.Micro, &h.Closed, &h.Cloud, &h.GPU, &h.FX)
 	h.Posted.Currency = h.Total.Currency
 	return h, err
 }
@@ -103,7 +122,7 @@ func (s *Store) Ledger(ctx context.Context, afterSeq int64, limit int) ([]ledger
 func transactions(ctx context.Context, q asker, afterSeq int64, limit int, fault *error) iter.Seq[ledger.Transaction] {
 	return func(yield func(ledger.Transaction) bool) {
 		r, err := q.QueryContext(ctx, `select t.seq, t.at, t.period, t.kind, t.cluster, t.rental, t.account, t.micro, t.currency, t.who, t.memo, t.prev, t.hash,
-			l.account, l.book, l.micro, l.currency
+			t.cloud, t.gpu, t.used, t.key, t.fx, l.account, l.book, l.micro, l.currency
 			from (select * from ledger where seq > ? order by seq limit ?) t left join lines l on l.seq = t.seq order by t.seq, l.n`, afterSeq, limit)
 		if err != nil {
 			*fault = err
@@ -134,12 +153,12 @@ func transactions(ctx context.Context, q asker, afterSeq int64, limit int, fault
 }
 
 func scanTransaction(r *sql.Rows) (t ledger.Transaction, line *ledger.Line, err error) {
-	var at int64
+	var at, used int64
 	var account, book, currency sql.NullString
 	var micro sql.NullInt64
 	err = r.Scan(&t.Seq, &at, &t.Period, &t.Kind, &t.Cluster, &t.Rental, &t.Account, &t.Amount.Micro, &t.Amount.Currency, &t.Who, &t.Memo, &t.Prev, &t.Hash,
-		&account, &book, &micro, &currency)
-	t.At = time.Unix(0, at).UTC()
+		&t.Cloud, &t.GPU, &used, &t.Key, &t.FX, &account, &book, &micro, &currency)
+	t.At, t.Used = time.Unix(0, at).UTC(), stored(used)
 	if book.Valid {
 		line = &ledger.Line{
 			Account: bridge.Account(account.String), Book: ledger.Book(book.String),

@@ -23,7 +23,7 @@ func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.B
 		memo := "adopted: no budget was asked"
 		if next.Why != bridge.ReasonOrphan {
 			memo = ""
-			short, err := w.short(ctx, next.Account, next.Hold, budgets)
+			short, err := w.short(ctx, next.Scope(), next.Hold, budgets)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental,
 			return w.update(ctx, was, next, news)
 		}
 		next.ApprovedBy = d.Who
-		short, err := w.short(ctx, next.Account, next.Hold, budgets)
+		short, err := w.short(ctx, next.Scope(), next.Hold, budgets)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,8 @@ func sameQuestion(was, next *bridge.Rental) error {
 }
 
 // Extend adds to a rental's hold, if every budget has room for it; r.Hold of
-// the result is the new total, whatever the caller put there.
+// the result is the new total, whatever the caller put there. Capacity that is
+// paid for anyway may be extended by nothing.
 func (s *Store) Extend(ctx context.Context, r bridge.Rental, more bridge.Money, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
 	return s.change(ctx, "extend", r, news, func(w *writing, next *bridge.Rental) error {
 		was, hold, err := w.held(ctx, next)
@@ -125,23 +126,31 @@ func (s *Store) Extend(ctx context.Context, r bridge.Rental, more bridge.Money, 
 		if was.Cost != next.Cost || !next.State.Held() {
 			return fmt.Errorf("cost %s to %s, %s: %w", was.Cost, next.Cost, next.State, ErrMoney)
 		}
-		short, err := w.short(ctx, next.Account, more, budgets)
+		short, err := w.short(ctx, next.Scope(), more, budgets)
 		if err != nil {
 			return err
 		}
 		if len(short) > 0 {
 			return &OverBudget{short[0].balance, more}
 		}
-		hold, txs, err := hold.Extend(w.now, more)
-		if err != nil {
-			return err
-		}
-		next.Hold = hold.Total
-		if err := w.record(ctx, hold, txs); err != nil {
+		if err := w.extend(ctx, next, hold, more); err != nil {
 			return err
 		}
 		return w.update(ctx, was, next, news)
 	})
+}
+
+func (w *writing) extend(ctx context.Context, r *bridge.Rental, hold ledger.Hold, more bridge.Money) error {
+	if more.IsZero() && r.Pool.Market == bridge.Reserved {
+		r.Hold = hold.Total
+		return nil
+	}
+	hold, txs, err := hold.Extend(w.now, more)
+	if err != nil {
+		return err
+	}
+	r.Hold = hold.Total
+	return w.record(ctx, hold, txs)
 }
 
 // Post meters r.Cost, the whole cost so far: the difference is posted. Cost
@@ -214,8 +223,8 @@ func (w *writing) held(ctx context.Context, next *bridge.Rental) (*bridge.Rental
 	if err := step(was.State, next.State); err != nil {
 		return nil, ledger.Hold{}, err
 	}
-	if was.Account != next.Account {
-		return nil, ledger.Hold{}, fmt.Errorf("account %s to %s: %w", was.Account, next.Account, ErrMoney)
+	if was.Scope() != next.Scope() {
+		return nil, ledger.Hold{}, fmt.Errorf("%s to %s: %w", was.Scope(), next.Scope(), ErrMoney)
 	}
 	hold, err := holdOf(ctx, w, next.ID)
 	if noRows(err) {

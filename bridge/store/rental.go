@@ -66,6 +66,9 @@ func (s *Store) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) 
 		if was.State.Held() != next.State.Held() || was.Hold != next.Hold && was.State.Held() || was.Cost != next.Cost || was.Key != next.Key {
 			return fmt.Errorf("%s to %s, hold %s to %s, cost %s to %s: %w", was.State, next.State, was.Hold, next.Hold, was.Cost, next.Cost, ErrMoney)
 		}
+		if was.State.Held() && was.Scope() != next.Scope() {
+			return fmt.Errorf("%s to %s: %w", was.Scope(), next.Scope(), ErrMoney)
+		}
 		ask(was, next)
 		return w.update(ctx, was, next, news)
 	})

@@ -41,7 +41,8 @@ func (s *Store) Spend(ctx context.Context, now time.Time, budgets []bridge.Budge
 		return nil, fmt.Errorf("read spend: %w", err)
 	}
 	slices.SortStableFunc(out, func(a, b Spend) int {
-		return slices.Compare(strings.Split(string(a.Account), "/"), strings.Split(string(b.Account), "/"))
+		return cmp.Or(slices.Compare(strings.Split(string(a.Account), "/"), strings.Split(string(b.Account), "/")),
+			strings.Compare(a.Cloud, b.Cloud), strings.Compare(a.GPU, b.GPU))
 	})
 	return out, nil
 }
@@ -70,18 +71,18 @@ func spendOfOthers(ctx context.Context, q asker, now time.Time, budgets []bridge
 	purses, err := rows(ctx, q, func(r *sql.Rows) (p ledger.Purse, err error) {
 		err = r.Scan(&p.Account, &p.Currency)
 		return p, err
-	}, `select account, currency from held order by account, currency`)
+	}, `select distinct account, currency from held order by account, currency`)
 	if err != nil {
 		return nil, err
 	}
 	var out []Spend
 	for _, p := range purses {
-		if !within(p.Account, below) || slices.ContainsFunc(budgets, func(b bridge.Budget) bool { return b.Account == p.Account }) {
+		if !within(p.Account, below) || slices.ContainsFunc(budgets, func(b bridge.Budget) bool { return b.Scope() == p.Scope }) {
 			continue
 		}
 		b := nearest(p.Account, budgets)
 		start, end := ledger.Span(now, b.Every, b.Zone)
-		posted, held, err := sums(ctx, q, p.Account, p.Currency, start, end)
+		posted, held, err := sums(ctx, q, p.Scope, p.Currency, start, end)
 		if err != nil {
 			return nil, err
 		}
@@ -94,11 +95,11 @@ func spendOfOthers(ctx context.Context, q asker, now time.Time, budgets []bridge
 	return out, nil
 }
 
-// nearest returns the deepest budget above an account; a month in UTC if there
-// is none.
+// nearest returns the deepest budget for all that an account spends; a month in
+// UTC if there is none.
 func nearest(a bridge.Account, budgets []bridge.Budget) bridge.Budget {
 	out := bridge.Budget{Every: bridge.Month, Zone: time.UTC}
-	above := slices.DeleteFunc(slices.Clone(budgets), func(b bridge.Budget) bool { return !within(a, b.Account) })
+	above := slices.DeleteFunc(slices.Clone(budgets), func(b bridge.Budget) bool { return !within(a, b.Account) || b.Cloud != "" || b.GPU != "" })
 	if len(above) > 0 {
 		out = slices.MaxFunc(above, func(a, b bridge.Budget) int { return cmp.Compare(len(a.Account), len(b.Account)) })
 	}
