@@ -31,7 +31,7 @@ func (c *Cloud) offer(o wire.Offer) bridge.Offer {
 		},
 		Features: o.Features, Rate: rateIn(o.Rate), SampledAt: o.SampledAt.UTC(), MaxAge: time.Duration(o.MaxAge),
 		Boot: time.Duration(o.Boot), Available: available, Step: time.Duration(o.Step),
-		Minimum: time.Duration(o.Minimum), Notice: time.Duration(o.Notice),
+		Minimum: time.Duration(o.Minimum), Term: time.Duration(o.Term), EarlyPM: o.EarlyPM, Notice: time.Duration(o.Notice),
 	}
 }
 

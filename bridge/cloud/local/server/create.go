@@ -205,6 +205,7 @@ func (s *Server) newMachine(c *call, market *market, op *operation, index int, r
 		BootAt: op.At.Add(time.Duration(spec.Boot)), VisibleAt: op.At.Add(time.Duration(spec.Visibility)),
 		GPUs: market.kind.GPUs, Step: time.Duration(spec.Billing.Step), Minimum: time.Duration(spec.Billing.Minimum),
 	}
+	m.Term, m.EarlyPM = market.term(spec)
 	if c.hit != nil {
 		m.afflict(&c.hit.Fault)
 	}
@@ -316,6 +317,8 @@ func (s *Server) offers(c *call) (answer, *refusal) {
 			SampledAt: now, MaxAge: wire.Duration(spec.PriceAge), Boot: wire.Duration(spec.Boot),
 			Step: wire.Duration(spec.Billing.Step), Minimum: wire.Duration(spec.Billing.Minimum),
 		}
+		term, early := m.term(spec)
+		o.Term, o.EarlyPM = wire.Duration(term), early
 		if m.pool.Market == string(bridge.Spot) {
 			o.Notice = wire.Duration(spec.Notice)
 		}

@@ -24,7 +24,9 @@
 // A machine costs from the moment its create is accepted until it is off, that
 // is terminated and no longer stopping, at the rate of its pool at create,
 // which it keeps for life. Started steps count whole and no machine costs less
-// than the minimum. Machines in error never ran and cost nothing.
+// than the minimum. Where the cloud has a term, a machine on demand that ends
+// sooner, whoever ends it, also costs the given part of the rest of it. Machines
+// in error never ran and cost nothing.
 //
 // # Calls of customers
 //

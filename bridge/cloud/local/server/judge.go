@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -119,11 +120,20 @@ func livesOf(entries []wire.Entry) (map[string]life, []string, error) {
 }
 
 // charge is the bill of one machine: started steps whole, never less than the
-// minimum.
+// minimum, and a part of what its life lacks of the term. A machine that runs is
+// billed as if it ended now. The sums are a cloud's own, written apart from what
+// its customers expect of it.
 func charge(l life, now time.Time) (bridge.Money, error) {
 	ran := max(l.end(now).Sub(l.start.At), time.Duration(l.start.Minimum))
 	if step := time.Duration(l.start.Step); step > 0 && ran%step != 0 {
 		ran += step - ran%step
+	}
+	if rest := time.Duration(l.start.Term) - ran; rest > 0 {
+		fee := new(big.Int).Mul(big.NewInt(int64(rest)), big.NewInt(int64(l.start.EarlyPM)))
+		up, part := fee.DivMod(fee, big.NewInt(1000), new(big.Int))
+		if ran += time.Duration(up.Int64()); part.Sign() > 0 {
+			ran++
+		}
 	}
 	rate := bridge.Rate{Micro: l.start.Rate.Micro, Currency: bridge.Currency(l.start.Rate.Currency)}
 	return rate.Cost(ran, 1, bridge.RoundHalfEven)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/cloud/local/server"
@@ -41,6 +42,8 @@ func TestJudge(t *testing.T) {
 	expiring := begin("a", 0, "op1", "r", "1")
 	expiring.Expires = noon.Add(10 * time.Minute)
 	extended := wire.Entry{At: noon.Add(5 * time.Minute), Kind: wire.EntryExtend, Machine: "a", Expires: noon.Add(time.Hour)}
+	term := begin("a", 0, "op1", "r", "1")
+	term.Term, term.EarlyPM = wire.Duration(time.Hour), 500
 	usd := func(micro int64) map[bridge.Currency]int64 { return map[bridge.Currency]int64{"USD": micro} }
 	for name, tc := range map[string]struct {
 		entries []wire.Entry
@@ -58,6 +61,10 @@ func TestJudge(t *testing.T) {
 		"a second costs the minimum": {
 			[]wire.Entry{begin("a", 0, "op1", "r", "1"), stop("a", 0.01, "terminated")},
 			server.Judgement{Machines: 1, CostMicro: usd(200_000)},
+		},
+		"an end before the term costs half of the rest": {
+			[]wire.Entry{term, stop("a", 20, "terminated")},
+			server.Judgement{Machines: 1, CostMicro: usd(4_000_000)},
 		},
 		"a machine that runs costs up to now": {
 			[]wire.Entry{begin("a", 0, "op1", "r", "1")},
@@ -116,6 +123,34 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestABillIsWhatItsCustomerExpects holds that Spillway's own sum for a machine
+// is the cloud's, whatever the billing, the life and the rate.
+func TestABillIsWhatItsCustomerExpects(t *testing.T) {
+	span := func(t *rapid.T, name string, most time.Duration) time.Duration {
+		return rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour, time.Duration(rapid.Int64Range(0, int64(most)).Draw(t, name))}).Draw(t, name+" as")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := bridge.Billing{
+			Step: span(t, "step", 2*time.Hour), Minimum: span(t, "minimum", 3*time.Hour),
+			Term: span(t, "term", 300*24*time.Hour), EarlyPM: rapid.IntRange(0, 1000).Draw(t, "early"),
+		}
+		rate := bridge.Rate{Micro: rapid.Int64Range(1, 1000*bridge.Micro).Draw(t, "rate"), Currency: "CNY"}
+		lived := time.Duration(rapid.Int64Range(0, int64(50*time.Hour)).Draw(t, "lived"))
+		e := begin("a", 0, "op1", "r", "1")
+		e.Rate, e.Step, e.Minimum = &wire.Rate{Micro: rate.Micro, Currency: "CNY"}, wire.Duration(b.Step), wire.Duration(b.Minimum)
+		e.Term, e.EarlyPM = wire.Duration(b.Term), b.EarlyPM
+		end := wire.Entry{At: noon.Add(lived), Kind: wire.EntryStop, Cloud: "nimbus", Machine: "a"}
+		got, err := server.Judge([]wire.Entry{e, end}, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := rate.Cost(b.Charged(lived), 1, bridge.RoundHalfEven)
+		if err != nil || got.Bills["a"] != want {
+			t.Fatalf("%+v for %s: billed %d, expected %d: %v", b, lived, got.Bills["a"].Micro, want.Micro, err)
+		}
+	})
 }
 
 func TestJudgeRefusesLedgersThatContradictThemselves(t *testing.T) {

@@ -50,6 +50,16 @@ func (c *Cloud) markets(seed uint64) []*market {
 	return out
 }
 
+// term is how long a machine of the market is taken for, and the per mille of
+// the rest of it that an earlier end costs. What a cloud may take back at any
+// time has no term.
+func (m *market) term(c *Cloud) (time.Duration, int) {
+	if m.pool.Market == string(bridge.Spot) {
+		return 0, 0
+	}
+	return time.Duration(c.Billing.Term), 10 * c.Billing.Early
+}
+
 // rate is the market's own price at now, for a world born at born. It is a
 // function of time alone, so a restarted server goes on with the same prices:
 // noise of three speeds, the slower ones standing for the trend, which never

@@ -52,6 +52,8 @@ type machine struct {
 	ExtendedAt time.Time     `json:"extended_at,omitzero"`
 	Step       time.Duration `json:"step"`
 	Minimum    time.Duration `json:"minimum"`
+	Term       time.Duration `json:"term,omitempty"`
+	EarlyPM    int           `json:"early_pm,omitempty"`
 	Mute       bool          `json:"mute,omitempty"`  // does not run its user-data
 	Frail      bool          `json:"frail,omitempty"` // ends as it comes up
 }
@@ -122,7 +124,7 @@ func (m *machine) startEntry() wire.Entry {
 	return wire.Entry{
 		At: m.Launched, Kind: wire.EntryStart, Cloud: m.Cloud, Machine: m.ID, Account: m.Account,
 		Pool: &m.Pool, Operation: m.Operation, Token: m.Token, Tags: m.Tags, Rate: &m.Rate,
-		Step: wire.Duration(m.Step), Minimum: wire.Duration(m.Minimum), Expires: m.Expires,
+		Step: wire.Duration(m.Step), Minimum: wire.Duration(m.Minimum), Term: wire.Duration(m.Term), EarlyPM: m.EarlyPM, Expires: m.Expires,
 	}
 }
 

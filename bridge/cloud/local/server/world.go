@@ -56,10 +56,13 @@ type Cloud struct {
 }
 
 // Billing is how machines are charged: a started step costs whole, and no
-// machine costs less than the minimum.
+// machine costs less than the minimum. One on demand is taken for a term, and a
+// part of what is left of it is charged when the machine ends sooner.
 type Billing struct {
 	Step    Span `yaml:"step"`
 	Minimum Span `yaml:"minimum"`
+	Term    Span `yaml:"term"`
+	Early   int  `yaml:"early"` // per cent of the rest of the term
 }
 
 // Account is a customer of one cloud.
@@ -252,10 +255,12 @@ func (c *Cloud) check() error {
 	need(c.Page > 0 && c.Limits > 0, "page and limits must be positive")
 	for name, d := range map[string]Span{
 		"notice": c.Notice, "boot": c.Boot, "stop": c.Stop, "visibility": c.Visibility,
-		"linger": c.Linger, "billing.minimum": c.Billing.Minimum, "billing.step": c.Billing.Step,
+		"linger": c.Linger, "billing.minimum": c.Billing.Minimum, "billing.step": c.Billing.Step, "billing.term": c.Billing.Term,
 	} {
 		need(d >= 0, "%s is negative", name)
 	}
+	need(c.Billing.Early >= 0 && c.Billing.Early <= 100, "billing.early is %d, want 0 to 100 per cent", c.Billing.Early)
+	need(c.Billing.Early == 0 || c.Billing.Term > 0, "billing.early without a billing.term charges nothing")
 	for _, a := range c.Accounts {
 		need(nameRule.MatchString(a.Name), "account name %q is not lower-case letters, digits, dots and dashes", a.Name)
 		for _, q := range a.Quotas {

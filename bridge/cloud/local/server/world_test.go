@@ -46,6 +46,8 @@ func TestWorldsThatAreWrong(t *testing.T) {
 		"a duration without a unit":   {"boot: 1m", "boot: 60", `[7:11] "60" is not a duration`},
 		"a negative duration":         {"boot: 1m", "boot: -1m", "boot is negative"},
 		"another version":             {"version: 1", "version: 2", "version is 2"},
+		"a fee that is more than all": {"billing: {step: 1m, minimum: 5m}", "billing: {step: 1m, term: 1h, early: 101}", "0 to 100 per cent"},
+		"a fee of no term":            {"billing: {step: 1m, minimum: 5m}", "billing: {step: 1m, early: 50}", "without a billing.term"},
 		"a currency that is none":     {"currency: USD", "currency: dollars", "three capital letters"},
 		"a price that is none":        {`rate: "12.00"`, "rate: cheap", `price "cheap" is not a decimal`},
 		"a price too fine":            {`rate: "12.00"`, `rate: "12.0000001"`, "six places"},

@@ -93,6 +93,8 @@ type Entry struct {
 	Rate      *Rate             `json:"rate,omitempty"`
 	Step      Duration          `json:"step,omitempty"`
 	Minimum   Duration          `json:"minimum,omitempty"`
+	Term      Duration          `json:"term,omitempty"`
+	EarlyPM   int               `json:"early_pm,omitempty"`
 	Expires   time.Time         `json:"expires,omitzero"` // also of extensions
 
 	// Of notices:

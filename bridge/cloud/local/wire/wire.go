@@ -147,6 +147,8 @@ type Offer struct {
 	Available *int      `json:"available,omitempty"` // nil: the cloud does not tell
 	Step      Duration  `json:"step"`
 	Minimum   Duration  `json:"minimum"`
+	Term      Duration  `json:"term,omitempty"`     // a machine is taken for this long
+	EarlyPM   int       `json:"early_pm,omitempty"` // per mille of the rest of it that an earlier end costs
 	Notice    Duration  `json:"notice"`
 }
 
