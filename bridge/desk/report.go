@@ -35,8 +35,8 @@ type ReportAnswer struct {
 	Open bridge.Money `json:"open"`
 	Days []Day        `json:"days"` // oldest first, up to today
 	// Forecast is nil where there is not enough to go by.
-	Forecast *Forecast `json:"forecast,omitempty"`
-	Seen     int       `json:"days_seen"` // with any history to go by
+	Forecast *bridge.Forecast `json:"forecast,omitempty"`
+	Seen     int              `json:"days_seen"` // with any history to go by
 }
 
 // Day is what was posted on one day.
@@ -44,22 +44,6 @@ type Day struct {
 	Date   string       `json:"date"`
 	Posted bridge.Money `json:"posted"`
 }
-
-// Forecast is what the period comes to by its end: what is posted, and for
-// each day left the mean of the same weekday of the last four weeks; never less
-// than what runs now will still cost. Low and High take the lowest and the
-// highest of those days in place of the mean.
-type Forecast struct {
-	Likely bridge.Money `json:"likely"`
-	Low    bridge.Money `json:"low"`
-	High   bridge.Money `json:"high"`
-}
-
-// How far a forecast looks back, and how many days it needs.
-const (
-	weeksBack  = 4
-	daysNeeded = 14
-)
 
 // Report answers what a project spends.
 func (d *Desk) Report(ctx context.Context, p Person, q ReportRequest) (ReportAnswer, error) {
@@ -127,37 +111,44 @@ func (d *Desk) budgetFor(account bridge.Account, every bridge.PeriodKind) (bridg
 
 // daily adds the days, what is open and the forecast.
 func (d *Desk) daily(ctx context.Context, b *bridge.Budget, now time.Time, a *ReportAnswer) error {
-	first, _ := periodOf(now.AddDate(0, 0, -7*weeksBack), bridge.Day, b.Zone)
+	today, tomorrow := periodOf(now, bridge.Day, b.Zone)
+	first := today.AddDate(0, 0, -7*bridge.ForecastWeeks)
 	if a.From.Before(first) {
 		first = a.From
 	}
-	byDay := bridge.Budget{Account: b.Account, Every: bridge.Day, Zone: b.Zone, Limit: b.Limit}
-	past := []Day{}
+	byDay := bridge.Budget{Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Every: bridge.Day, Zone: b.Zone, Limit: b.Limit}
+	look := bridge.Outlook{Now: now, Posted: a.Posted, Began: today}
 	for at := first; !at.After(now); at = at.AddDate(0, 0, 1) {
 		bs, err := d.Reader.Balances(ctx, at.Add(12*time.Hour), []bridge.Budget{byDay})
 		if err != nil {
 			return unreadable(err)
 		}
-		day := Day{at.Format(time.DateOnly), bs[0].Posted}
-		past = append(past, day)
+		if at.Before(today) {
+			look.Past = append(look.Past, bs[0].Posted.Micro)
+		}
 		if !at.Before(a.From) {
-			a.Days = append(a.Days, day)
+			a.Days = append(a.Days, Day{at.Format(time.DateOnly), bs[0].Posted})
 		}
 	}
-	rest, err := d.running(ctx, now, a)
-	if err != nil {
+	for end := tomorrow; !end.After(a.To); end = end.AddDate(0, 0, 1) {
+		look.Ends = append(look.Ends, end)
+	}
+	if err := d.running(ctx, a, &look); err != nil {
 		return err
 	}
-	a.forecast(past, now.In(b.Zone), rest)
+	a.Seen = look.Seen()
+	if f, ok := look.Forecast(); ok {
+		a.Forecast = &f
+	}
 	return nil
 }
 
-// running adds up what is posted of rentals that are open, and returns what
-// they will still cost within the period at today's rate.
-func (d *Desk) running(ctx context.Context, now time.Time, a *ReportAnswer) (rest bridge.Money, err error) {
+// running adds up what is posted of rentals that are open, and tells the
+// forecast of them.
+func (d *Desk) running(ctx context.Context, a *ReportAnswer, look *bridge.Outlook) error {
 	live, err := d.live(ctx)
 	if err != nil {
-		return rest, err
+		return err
 	}
 	a.Open = bridge.Money{Currency: a.Posted.Currency}
 	for i := range live {
@@ -166,50 +157,7 @@ func (d *Desk) running(ctx context.Context, now time.Time, a *ReportAnswer) (res
 			continue
 		}
 		a.Open.Micro += r.Cost.Micro
-		until := earlier(r.Expires, a.To)
-		more, err := r.Rate.Cost(until.Sub(now), max(len(r.Live()), r.Count), bridge.RoundUp)
-		if err != nil {
-			continue // such a rental has no sensible end
-		}
-		if rest, err = rest.Add(more); err != nil {
-			return rest, wrong(Internal, "", "sums of %s do not fit: %s", a.Account, err)
-		}
+		look.Runs = append(look.Runs, bridge.ExpenseOf(r))
 	}
-	return rest, nil
-}
-
-// forecast is made of the days of history, today last.
-func (a *ReportAnswer) forecast(past []Day, now time.Time, rest bridge.Money) {
-	began := slices.IndexFunc(past, func(d Day) bool { return d.Posted.Micro != 0 })
-	if began < 0 || len(past)-1-began < daysNeeded {
-		if began >= 0 {
-			a.Seen = len(past) - 1 - began
-		}
-		return
-	}
-	history := past[began : len(past)-1] // today is not over
-	a.Seen = len(history)
-	sum := [3]int64{}
-	for at := now.AddDate(0, 0, 1); at.Before(a.To); at = at.AddDate(0, 0, 1) {
-		var same []int64
-		for i := len(history) - 1; i >= 0 && len(same) < weeksBack; i-- {
-			day, err := time.Parse(time.DateOnly, history[i].Date)
-			if err == nil && day.Weekday() == at.Weekday() {
-				same = append(same, history[i].Posted.Micro)
-			}
-		}
-		total := int64(0)
-		for _, m := range same {
-			total += m
-		}
-		if n := int64(len(same)); n > 0 {
-			sum[0] += slices.Min(same)
-			sum[1] += total / n
-			sum[2] += slices.Max(same)
-		}
-	}
-	at := func(more int64) bridge.Money {
-		return bridge.Money{Micro: a.Posted.Micro + max(more, rest.Micro), Currency: a.Posted.Currency}
-	}
-	a.Forecast = &Forecast{Low: at(sum[0]), Likely: at(sum[1]), High: at(sum[2])}
+	return nil
 }

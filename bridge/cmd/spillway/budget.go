@@ -70,7 +70,8 @@ func (reportCmd) Help() string {
   spillway report week
 
 What a project spent in the period, day by day. The forecast is what is spent, and for each day left the mean of the
-same weekday of the last four weeks; with less than 14 days of history there is none.
+same weekday of the last four weeks, or what runs on it if that is more. Of ten such periods eight end within the range;
+with less than 14 days of history there is no forecast.
 
 JSON keys: account, every, from, to, zone, posted, held, limit, left, used_percent, open, days[] (date, posted), forecast
 (likely, low, high), days_seen.`

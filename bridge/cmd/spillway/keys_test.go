@@ -46,7 +46,7 @@ func TestHelpNamesEveryKeyOfItsJSON(t *testing.T) {
 		{extendCmd{}.Help(), []any{desk.ExtendAnswer{}}},
 		{cancelCmd{}.Help(), []any{desk.CancelAnswer{}}},
 		{budgetCmd{}.Help(), []any{desk.BudgetAnswer{}}},
-		{reportCmd{}.Help(), []any{desk.ReportAnswer{}, desk.Day{}, desk.Forecast{}}},
+		{reportCmd{}.Help(), []any{desk.ReportAnswer{}, desk.Day{}, bridge.Forecast{}}},
 		{pricesCmd{}.Help(), []any{desk.PricesAnswer{}, desk.Priced{}}},
 		{releaseCmd{}.Help(), []any{desk.ReleaseAnswer{}, desk.Released{}, byTagAnswer{}, tagged{}}},
 		{approveCmd{}.Help(), []any{desk.DecideAnswer{}, desk.QuestionAnswer{}, desk.Question{}}},
