@@ -37,6 +37,7 @@ type batch struct {
 	stuck  *Verdict // what stops it for the rest of this plan
 	single quick    // choice for one gang, kept between decisions
 	group  *quick   // choice for several
+	rest   [2]*rest // what is chosen from for purchases, and for questions; nil: all
 }
 
 // quick is a choice that holds while the catalog, and the stock that matters to
@@ -101,6 +102,8 @@ func (l *look) openFor(o *opening) {
 	if b.cycle != l.batches.cycle {
 		b.cycle, b.left, b.open, b.limit = l.batches.cycle, 0, 0, o.limit
 		b.asking, b.broke, b.plain, b.asks, b.stuck = false, false, nil, nil, nil
+		b.rest[0].pause()
+		b.rest[1].pause()
 		b.shape = &l.shapes.shapes[o.shape]
 		if v := b.view; v == nil || v.version != l.catalog.version || v.currency != o.payer.currency {
 			b.view = l.catalog.view(o.terms, o.rule, o.payer.currency)
@@ -146,7 +149,7 @@ func (l *look) conclude(o *opening, v *Verdict, all int) {
 		v.Detail = fmt.Sprintf("%d of %d wait for an answer", o.asked, all)
 	}
 	if o.left == 0 {
-		v.Limit, v.Left = "", Money{}
+		v.Limit, v.Left, v.Scope = "", Money{}, nil
 		return
 	}
 	missing := joinDetail(fmt.Sprintf("%d of %d are not ordered: %s", o.left, all, rest), detail)

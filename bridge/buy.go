@@ -4,13 +4,14 @@ import "fmt"
 
 // draft is an order that machines are still added to.
 type draft struct {
-	order Order
-	index int // in look.orders
-	payer *payer
-	offer int // in the catalog
-	each  int
-	free  int // gangs it still has room for
-	most  int // machines it may have
+	order  Order
+	index  int // in look.orders
+	payer  *payer
+	purses purses // of the payer, those that the offer counts in
+	offer  int    // in the catalog
+	each   int
+	free   int // gangs it still has room for
+	most   int // machines it may have
 }
 
 // add gets one more machine, or gang of machines, for a demand: in the batch's
@@ -58,18 +59,18 @@ func (l *look) affords(d *draft, t *Terms, more int, hold Money, v *Verdict) boo
 		v.Detail = fmt.Sprintf("%s has %d of at most %d machines", p.project.name, used, t.Most)
 		return false
 	}
-	need := hold.Micro - d.order.Hold.Micro // the rest is taken or asked already
-	short := p.short(need)
-	if d.order.Ask != "" {
-		if short = p.short(hold.Micro); t.Ask || short == nil {
-			short = p.shut(need)
-		}
+	if len(d.purses) == 0 {
+		l.refuse(d, ReasonUnfunded, hold, v)
+		v.Kind, v.Detail = Never, covered(l.catalog.offers[d.offer])
+		return false
 	}
+	need := hold.Micro - d.order.Hold.Micro // the rest is taken or asked already
+	short := d.purses.stop(need, hold.Micro, d.order.Ask != "", t.Ask)
 	if short == nil {
 		return true
 	}
 	l.refuse(d, ReasonNoBudget, hold, v)
-	v.Limit, v.Left = short.account, short.money()
+	v.limitedBy(short)
 	if d.order.Ask != "" && short.asked > 0 {
 		v.Detail = short.askedText()
 	}
@@ -78,7 +79,7 @@ func (l *look) affords(d *draft, t *Terms, more int, hold Money, v *Verdict) boo
 
 func (l *look) refuse(d *draft, why Reason, hold Money, v *Verdict) {
 	v.Kind, v.Why, v.Pool, v.Cost = Wait, why, &l.catalog.pools[d.offer], hold
-	v.Limit, v.Left, v.Detail = "", Money{}, ""
+	v.Limit, v.Left, v.Scope, v.Detail = "", Money{}, nil, ""
 }
 
 // commit adds machines to a draft and takes their money and stock; a question
@@ -86,12 +87,12 @@ func (l *look) refuse(d *draft, why Reason, hold Money, v *Verdict) {
 func (l *look) commit(d *draft, more int, hold Money) {
 	extra := hold.Micro - d.order.Hold.Micro
 	if d.order.Ask == "" {
-		d.payer.spend(extra)
+		d.purses.spend(extra)
 		d.payer.project.live += more
 		l.catalog.use(d.offer, more)
 		l.spots.add(l.catalog.pools[d.offer], more)
 	} else {
-		d.payer.ask(extra)
+		d.purses.ask(extra)
 		d.payer.project.asked += more
 	}
 	d.order.Count += more
@@ -116,21 +117,16 @@ func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
 	if want == 1 && l.tooPoor(b, o, v) {
 		return false
 	}
-	p, ok := l.choose(b, o.terms, want)
-	if !ok {
+	d, came := l.attempt(b, o, v, want, "")
+	switch {
+	case came == ordered:
+		return true
+	case came == nothing:
 		b.stuck = l.explain(b, o.terms)
 		l.repeat(b, o, v)
 		return false
-	}
-	d := l.draft(b, o, l.spread(b, o.terms, p, max(want-(o.all-o.left), 1)))
-	b.asking = b.asking || l.asksAbove(b, &d, o.terms)
-	if b.asking {
-		d.order.Ask = ReasonAskAbove
-	}
-	if l.start(b, &d, o, v) {
-		return true
-	}
-	if !b.asking && v.Why == ReasonNoBudget && (l.smaller(b, &d, o, v) || l.question(b, &d, o, v)) {
+	case b.asking || v.Why != ReasonNoBudget && v.Why != ReasonUnfunded:
+	case l.smaller(b, &d, o, v) || l.question(b, &d, o, v, want):
 		return true
 	}
 	if int(b.left) > o.left {
@@ -145,20 +141,21 @@ func (l *look) begin(b *batch, o *opening, v *Verdict) bool {
 // says what start would say.
 func (l *look) tooPoor(b *batch, o *opening, v *Verdict) bool {
 	t := o.terms
-	if t.Ask || t.AskAbove.Micro > 0 {
+	if t.Ask || t.AskAbove.Micro > 0 || o.payer.narrow {
 		return false
 	}
-	p, ok := l.choose(b, t, 1)
+	p, ok := l.choose(b, t, 1, nil)
 	if !ok || o.payer.project.live+b.least(t) > t.Most {
 		return false
 	}
-	short := o.payer.short(p.hold)
+	short := o.payer.purses.short(p.hold)
 	if short == nil {
 		return false
 	}
 	b.broke = true
 	v.Kind, v.Why, v.Pool, v.Cost = Wait, ReasonNoBudget, &l.catalog.pools[p.offer], Money{p.hold, short.currency}
-	v.Limit, v.Left, v.Detail = short.account, short.money(), ""
+	v.limitedBy(short)
+	v.Detail = ""
 	return true
 }
 
@@ -167,7 +164,7 @@ func (l *look) tooPoor(b *batch, o *opening, v *Verdict) bool {
 func (l *look) repeat(b *batch, o *opening, v *Verdict) {
 	w := b.stuck
 	v.Kind, v.Why, v.Until, v.Pool = w.Kind, w.Why, w.Until, w.Pool
-	v.Cost, v.Left, v.Limit, v.Detail = w.Cost, w.Left, w.Limit, w.Detail
+	v.Cost, v.Left, v.Limit, v.Scope, v.Detail = w.Cost, w.Left, w.Limit, w.Scope, w.Detail
 	if v.Why == ReasonAheadOfPace {
 		v.Until = l.behindFrom(o.entry)
 	}
@@ -175,20 +172,21 @@ func (l *look) repeat(b *batch, o *opening, v *Verdict) {
 		return
 	}
 	for _, purse := range o.payer.purses {
-		if purse.account == w.Limit && purse.left < v.Left.Micro {
+		if w.isAbout(purse) && purse.left < v.Left.Micro {
 			v.Left = purse.money()
 		}
 	}
 }
 
 // smaller tries the cheapest machine for one gang alone, where the machine that
-// is cheapest for the whole batch is over budget.
+// is cheapest for the whole batch is over budget. Where budgets are of single
+// clouds or classes, all that fits was tried.
 func (l *look) smaller(b *batch, d *draft, o *opening, v *Verdict) bool {
 	if b.broke {
 		return false
 	}
-	if b.left > 1 && b.key.nodes == 1 {
-		if p, ok := l.choose(b, o.terms, 1); ok && p.offer != d.offer {
+	if b.left > 1 && b.key.nodes == 1 && !o.payer.narrow {
+		if p, ok := l.choose(b, o.terms, 1, nil); ok && p.offer != d.offer {
 			if e := l.draft(b, o, p); l.start(b, &e, o, v) {
 				return true
 			}
@@ -199,9 +197,13 @@ func (l *look) smaller(b *batch, d *draft, o *opening, v *Verdict) bool {
 }
 
 // question puts a draft that is over budget to a person, if policy has one.
-func (l *look) question(b *batch, d *draft, o *opening, v *Verdict) bool {
+func (l *look) question(b *batch, d *draft, o *opening, v *Verdict, want int) bool {
 	if !o.terms.Ask {
 		return false
+	}
+	if o.payer.narrow {
+		_, came := l.attempt(b, o, v, want, ReasonOverBudget)
+		return came == ordered
 	}
 	d.order.Ask = ReasonOverBudget
 	return l.start(b, d, o, v)
@@ -242,7 +244,7 @@ func (l *look) start(b *batch, d *draft, o *opening, v *Verdict) bool {
 	if !l.affords(d, o.terms, size, hold, v) {
 		return false
 	}
-	if d.order.Ask != "" && d.payer.short(hold.Micro) != nil {
+	if d.order.Ask != "" && d.purses.short(hold.Micro) != nil {
 		d.order.Ask = ReasonOverBudget
 	}
 	keep := new(draft)
@@ -265,7 +267,7 @@ func (l *look) start(b *batch, d *draft, o *opening, v *Verdict) bool {
 // draft begins an order on a chosen offer, with what its price depends on.
 func (l *look) draft(b *batch, o *opening, p pick) draft {
 	offer := l.catalog.offers[p.offer]
-	d := draft{payer: o.payer, offer: p.offer, each: slots(&offer.Shape, b.shape), most: p.most}
+	d := draft{payer: o.payer, purses: o.payer.on(offer.Pool.Cloud, offer.Shape.GPUType), offer: p.offer, each: slots(&offer.Shape, b.shape), most: p.most}
 	d.order.Gang = int(b.key.nodes)
 	d.order.MaxRate = ceiling(offer, o.terms)
 	d.order.Life = lifeOf(o.terms, b.limit, offer.Boot)

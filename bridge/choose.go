@@ -20,12 +20,17 @@ type pick struct {
 // demand is not taken for its name. Offers are compared by what the rental is
 // expected to cost: today's rate over its life, in the cloud's billing steps, and
 // for spot what reclaims are expected to destroy of it.
-func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
+func (l *look) choose(b *batch, t *Terms, gangs int, x *rest) (pick, bool) {
 	if b.key.nodes > 1 {
 		gangs = 1 // each is a rental of its own
 	}
 	q, stock := &b.single, l.catalog.sold
-	if gangs > 1 {
+	switch {
+	case x != nil && gangs > 1:
+		q = &x.group
+	case x != nil:
+		q = &x.single
+	case gangs > 1:
 		if b.group == nil {
 			b.group = new(quick)
 		}
@@ -38,7 +43,7 @@ func (l *look) choose(b *batch, t *Terms, gangs int) (pick, bool) {
 	}
 	if q.view != b.view || q.version != l.catalog.version || q.stock != stock || q.limit != b.limit || q.gangs != gangs {
 		*q = quick{version: l.catalog.version, stock: stock, view: b.view, limit: b.limit, gangs: gangs}
-		if q.pick, q.ok = l.search(b, t, gangs); q.ok && gangs == 1 {
+		if q.pick, q.ok = l.search(b, t, gangs, x); q.ok && gangs == 1 {
 			q.pick.hold, q.ok = l.worst(b, t, q.pick.offer)
 		}
 	}
@@ -57,14 +62,14 @@ func (l *look) worst(b *batch, t *Terms, i int) (int64, bool) {
 	return m.Micro, err == nil
 }
 
-func (l *look) search(b *batch, t *Terms, gangs int) (pick, bool) {
+func (l *look) search(b *batch, t *Terms, gangs int, x *rest) (pick, bool) {
 	var best pick
 	found := false
 	for i, market := range b.view.markets {
 		if found && (l.catalog.offers[best.offer].Pool.Market != Spot || market != OnDemand) {
 			continue
 		}
-		p, ok := l.cheapest(b, t, b.view.offers[i], gangs)
+		p, ok := l.cheapest(b, t, x.of(b.view.offers[i]), gangs)
 		if ok && (!found || !best.cheaper(&p)) {
 			best, found = p, true
 		}

@@ -120,7 +120,7 @@ func (d *Decider) look(s *Snapshot) *look {
 		l.spots.add(r.Pool, machinesOf(r))
 		if r.State == StateWaiting {
 			count.asked += r.Count
-			d.payers.askedFor(r.Account, r.Hold)
+			d.payers.askedFor(r)
 		}
 		if l.rented[r.Cluster] == nil {
 			l.rented[r.Cluster] = map[string]bool{}

@@ -135,7 +135,10 @@ func tellVerdict(v *Verdict) string {
 	if v.Cost.Micro != 0 && v.Order == 0 {
 		out += ", at most " + v.Cost.String()
 	}
-	if v.Limit != "" {
+	switch {
+	case v.Scope != nil:
+		out += fmt.Sprintf(", %s has %s", v.Scope, v.Left.Floor())
+	case v.Limit != "":
 		out += fmt.Sprintf(", %s has %s", v.Limit, v.Left.Floor())
 	}
 	if v.Detail != "" {

@@ -30,6 +30,7 @@ type Verdict struct {
 	Cost    Money     `json:"cost"`             // worst case of what it would take
 	Left    Money     `json:"left"`             // in the budget that limits it
 	Limit   Account   `json:"limit,omitempty"`  // that budget's account
+	Scope   *Scope    `json:"scope,omitempty"`  // and what it covers, where that is one cloud or class alone
 	Detail  string    `json:"detail,omitempty"` // one fact in words: the hurdle, the missing dimension
 }
 

@@ -14,27 +14,18 @@ func TestNeverOverBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, policy := drawWorld(t)
 		p := Decide(s, policy)
-		held, asked := map[Account]int64{}, map[Account]int64{}
-		for i := range p.Rent {
-			o := &p.Rent[i]
-			for _, a := range o.Account.Ancestors() {
-				if o.Ask == "" {
-					held[a] += o.Hold.Micro
-				} else {
-					asked[a] = max(asked[a], o.Hold.Micro)
-				}
-			}
-		}
-		for _, b := range s.Budgets {
+		for i := range s.Budgets {
+			b := &s.Budgets[i]
 			left, err := b.Left()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if held[b.Account] > 0 && held[b.Account] > left.Micro {
-				t.Fatalf("%s has %s, the plan holds %d", b.Account, left, held[b.Account])
+			held, asked := heldIn(&p, b.Scope())
+			if held > 0 && held > left.Micro {
+				t.Fatalf("%s has %s, the plan holds %d", b.Scope(), left, held)
 			}
-			if b.Hard && asked[b.Account] > 0 && asked[b.Account] > left.Micro {
-				t.Fatalf("hard %s has %s, one question asks for %d", b.Account, left, asked[b.Account])
+			if b.Hard && asked > 0 && asked > left.Micro {
+				t.Fatalf("hard %s has %s, one question asks for %d", b.Scope(), left, asked)
 			}
 		}
 	})
@@ -206,7 +197,7 @@ func TestInFlightCountedOnce(t *testing.T) {
 			if p.Rent[i].Ask != "" {
 				continue
 			}
-			hold(n.Budgets, p.Rent[i].Account, p.Rent[i].Hold)
+			hold(n.Budgets, &p.Rent[i])
 			for k := range n.Offers {
 				if o := &n.Offers[k]; o.Pool == p.Rent[i].Offer.Pool && o.Available > 0 {
 					o.Available -= p.Rent[i].Count
@@ -233,13 +224,11 @@ func rented(id RentalID, o *Order) Rental {
 	return r
 }
 
-func hold(budgets []Balance, account Account, m Money) {
+func hold(budgets []Balance, o *Order) {
 	for i := range budgets {
-		for _, a := range account.Ancestors() {
-			if budgets[i].Account == a {
-				budgets[i].Held.Micro += m.Micro
-				budgets[i].Held.Currency = m.Currency
-			}
+		if b := &budgets[i]; b.Scope().Covers(scopeOf(o)) {
+			b.Held.Micro += o.Hold.Micro
+			b.Held.Currency = o.Hold.Currency
 		}
 	}
 }

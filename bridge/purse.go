@@ -8,7 +8,8 @@ import (
 
 // purse is what one budget still allows while a plan is being made.
 type purse struct {
-	account  Account
+	scope    Scope
+	narrow   bool // it covers one cloud or class alone
 	left     int64
 	asked    int64 // by questions; they take nothing, and none asks for more than a yes could give
 	currency Currency
@@ -29,7 +30,8 @@ type payer struct {
 	full      Account
 	project   *project
 	projectNo int32
-	purses    []*purse // widest first
+	purses    purses // widest first
+	narrow    bool   // one of them is of a cloud or class alone
 	currency  Currency
 	mixed     bool // its budgets are in several currencies: nothing can be bought
 	own       bool // the user has a budget of its own
@@ -42,7 +44,7 @@ type payerTable struct {
 	list     []*payer
 	names    nameTable // of projects
 	projects []*project
-	purses   map[Account][]*purse
+	purses   map[Account]purses
 	budgets  []Account // that the purses are of, sorted
 }
 
@@ -80,12 +82,13 @@ func (p *payerTable) projectOf(a Account) (*project, int32) {
 }
 
 func (p *payerTable) fund(y *payer) {
-	y.purses, y.currency, y.mixed, y.own = y.purses[:0], "", false, false
+	y.purses, y.narrow, y.currency, y.mixed, y.own = y.purses[:0], false, "", false, false
 	for _, a := range y.full.Ancestors() {
 		for _, b := range p.purses[a] {
 			y.mixed = y.mixed || y.currency != "" && b.currency != y.currency
 			y.currency = b.currency
 			y.purses = append(y.purses, b)
+			y.narrow = y.narrow || b.narrow
 			y.own = y.own || a == y.full
 		}
 	}
@@ -94,7 +97,7 @@ func (p *payerTable) fund(y *payer) {
 // fillPurses takes the balances of a snapshot. It reports whether the same
 // accounts have budgets as before.
 func (p *payerTable) fillPurses(budgets []Balance) bool {
-	p.purses = make(map[Account][]*purse, len(budgets))
+	p.purses = make(map[Account]purses, len(budgets))
 	accounts := make([]Account, 0, len(budgets))
 	for i := range budgets {
 		b := &budgets[i]
@@ -102,12 +105,15 @@ func (p *payerTable) fillPurses(budgets []Balance) bool {
 		if err != nil {
 			left = Money{Currency: b.Limit.Currency} // a sum we cannot form buys nothing
 		}
-		p.purses[b.Account] = append(p.purses[b.Account], &purse{account: b.Account, left: left.Micro, currency: left.Currency, hard: b.Hard})
+		p.purses[b.Account] = append(p.purses[b.Account], &purse{
+			scope: b.Scope(), narrow: b.Cloud != "" || b.GPU != "", left: left.Micro, currency: left.Currency, hard: b.Hard,
+		})
 		accounts = append(accounts, b.Account)
 	}
 	for _, list := range p.purses {
 		slices.SortFunc(list, func(a, b *purse) int {
-			return cmp.Or(cmp.Compare(a.left, b.left), strings.Compare(string(a.currency), string(b.currency)), compareBool(b.hard, a.hard))
+			return cmp.Or(cmp.Compare(a.left, b.left), strings.Compare(string(a.currency), string(b.currency)), compareBool(b.hard, a.hard),
+				strings.Compare(a.scope.Cloud, b.scope.Cloud), strings.Compare(a.scope.GPU, b.scope.GPU))
 		})
 	}
 	slices.Sort(accounts)
@@ -132,11 +138,33 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
+// purses are budgets that all have to pay.
+type purses []*purse
+
+// covers reports whether what is spent in a scope counts in the budget, whose
+// account is known to be on the path.
+func (b *purse) covers(spent Scope) bool { return !b.narrow || b.scope.Covers(spent) }
+
+// on returns the budgets that machines of a cloud and class count in.
+func (y *payer) on(cloud, gpu string) purses {
+	if !y.narrow {
+		return y.purses
+	}
+	spent := Scope{y.full, cloud, gpu}
+	out := make(purses, 0, len(y.purses))
+	for _, b := range y.purses {
+		if b.covers(spent) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
 // short returns the tightest budget that lacks the amount, a hard one before a
 // soft one, or nil if all of them have it.
-func (y *payer) short(micro int64) *purse {
+func (ps purses) short(micro int64) *purse {
 	var worst *purse
-	for _, b := range y.purses {
+	for _, b := range ps {
 		if b.left >= micro {
 			continue
 		}
@@ -149,8 +177,8 @@ func (y *payer) short(micro int64) *purse {
 
 // shut returns a hard budget that could not pay the amount on top of what is
 // asked for already: no approval may exceed it.
-func (y *payer) shut(micro int64) *purse {
-	for _, b := range y.purses {
+func (ps purses) shut(micro int64) *purse {
+	for _, b := range ps {
 		if b.hard && b.left-b.asked < micro {
 			return b
 		}
@@ -158,25 +186,39 @@ func (y *payer) shut(micro int64) *purse {
 	return nil
 }
 
+// stop returns the budget that keeps so much more from being bought, or nil. A
+// question of a whole amount is kept from being put by budgets that no yes may
+// exceed, where nobody may be asked by all of them.
+func (ps purses) stop(more, whole int64, question, mayAsk bool) *purse {
+	if !question {
+		return ps.short(more)
+	}
+	if short := ps.short(whole); short != nil && !mayAsk {
+		return short
+	}
+	return ps.shut(more)
+}
+
 // askedFor counts an open question.
-func (p *payerTable) askedFor(account Account, m Money) {
-	for _, a := range account.Ancestors() {
+func (p *payerTable) askedFor(r *Rental) {
+	spent := r.Scope()
+	for _, a := range r.Account.Ancestors() {
 		for _, b := range p.purses[a] {
-			if b.currency == m.Currency {
-				b.asked += m.Micro
+			if b.currency == r.Hold.Currency && b.covers(spent) {
+				b.asked += r.Hold.Micro
 			}
 		}
 	}
 }
 
-func (y *payer) ask(micro int64) {
-	for _, b := range y.purses {
+func (ps purses) ask(micro int64) {
+	for _, b := range ps {
 		b.asked += micro
 	}
 }
 
-func (y *payer) spend(micro int64) {
-	for _, b := range y.purses {
+func (ps purses) spend(micro int64) {
+	for _, b := range ps {
 		b.left -= micro
 	}
 }
@@ -190,3 +232,20 @@ func (b *purse) askedText() string {
 }
 
 func (b *purse) money() Money { return Money{b.left, b.currency} }
+
+// limitedBy names the budget that a verdict is about.
+func (v *Verdict) limitedBy(b *purse) {
+	v.Limit, v.Left, v.Scope = b.scope.Account, b.money(), nil
+	if b.narrow {
+		v.Scope = &b.scope
+	}
+}
+
+// isAbout reports whether it is the budget that a verdict is about, or one of
+// the same scope and another period.
+func (v *Verdict) isAbout(b *purse) bool {
+	if v.Limit != b.scope.Account || (v.Scope != nil) != b.narrow {
+		return false
+	}
+	return v.Scope == nil || *v.Scope == b.scope
+}

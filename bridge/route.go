@@ -71,10 +71,11 @@ func (l *look) takeOver(r *Rental, o *opening) bool {
 		rest = needOf(o.terms, 0)
 	}
 	cost, err := r.Billing().Worst(r.MaxRate, rest, max(machinesOf(r), 1))
-	if err != nil || cost.Currency != o.payer.currency || o.payer.short(cost.Micro) != nil {
+	budgets := o.payer.on(r.Pool.Cloud, r.Shape.GPUType)
+	if err != nil || cost.Currency != o.payer.currency || len(budgets) == 0 || budgets.short(cost.Micro) != nil {
 		return false
 	}
-	o.payer.spend(cost.Micro)
+	budgets.spend(cost.Micro)
 	return true
 }
 

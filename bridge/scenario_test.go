@@ -86,6 +86,8 @@ type scenarioOffer struct {
 
 type scenarioBudget struct {
 	Account Account `yaml:"account"`
+	Cloud   string  `yaml:"cloud"`
+	GPU     string  `yaml:"gpu"`
 	Limit   string  `yaml:"limit"`
 	Posted  string  `yaml:"posted"`
 	Held    string  `yaml:"held"`
@@ -242,7 +244,7 @@ func (w *scenario) snapshot() *Snapshot {
 	}
 	for _, b := range w.Budgets {
 		limit := money(b.Limit)
-		s.Budgets = append(s.Budgets, Balance{Account: b.Account, Period: "2026-11", Limit: limit, Posted: money(b.Posted), Held: money(b.Held), Hard: b.Hard})
+		s.Budgets = append(s.Budgets, Balance{Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Period: "2026-11", Limit: limit, Posted: money(b.Posted), Held: money(b.Held), Hard: b.Hard})
 	}
 	for _, a := range w.Answers {
 		s.Answers = append(s.Answers, Answer{Jobs: a.Jobs, Why: a.Why, Until: at(a.Until)})

@@ -34,7 +34,7 @@ func (n *spotCount) room(p Pool, wanted int) int {
 
 // spread limits a choice of spot to its pool's share, or turns to the next pool
 // where that is full. What has no second pool within reach stays as it is.
-func (l *look) spread(b *batch, t *Terms, p pick, gangs int) pick {
+func (l *look) spread(b *batch, t *Terms, p pick, gangs int, x *rest) pick {
 	if b.key.nodes > 1 || l.catalog.pools[p.offer].Market != Spot {
 		return p
 	}
@@ -43,7 +43,7 @@ func (l *look) spread(b *batch, t *Terms, p pick, gangs int) pick {
 	if room >= wanted {
 		return p
 	}
-	other, ok := l.other(b, t, p, gangs)
+	other, ok := l.other(b, t, p, gangs, x)
 	if !ok {
 		return p
 	}
@@ -55,18 +55,18 @@ func (l *look) spread(b *batch, t *Terms, p pick, gangs int) pick {
 }
 
 // other is the cheapest spot offer of a pool with room, if it is near in cost.
-func (l *look) other(b *batch, t *Terms, p pick, gangs int) (pick, bool) {
+func (l *look) other(b *batch, t *Terms, p pick, gangs int, x *rest) (pick, bool) {
 	for i, market := range b.view.markets {
 		if market != Spot {
 			continue
 		}
-		rest := append(offerSet(nil), b.view.offers[i]...)
+		left := append(offerSet(nil), x.of(b.view.offers[i])...)
 		for k := range l.catalog.pools {
 			if l.spots.room(l.catalog.pools[k], gangs) < b.least(t) || k == p.offer {
-				rest.drop(k)
+				left.drop(k)
 			}
 		}
-		q, ok := l.cheapest(b, t, rest, gangs)
+		q, ok := l.cheapest(b, t, left, gangs)
 		if !ok {
 			return pick{}, false
 		}

@@ -111,6 +111,7 @@ func drawOffer(t *rapid.T) Offer {
 func drawBudget(t *rapid.T) Balance {
 	return Balance{
 		Account: rapid.SampledFrom([]Account{"uni", "uni/ai", "uni/ai/x", "uni/ai/y", "uni/ai/x/ana"}).Draw(t, "account"), Period: "2026-11",
+		Cloud: rapid.SampledFrom([]string{"", "", "north", "south"}).Draw(t, "of cloud"), GPU: rapid.SampledFrom([]string{"", "", "", "a100", "h100"}).Draw(t, "of class"),
 		Limit: Money{int64(rapid.IntRange(0, 120).Draw(t, "limit")) * Micro, "USD"}, Posted: Money{int64(rapid.IntRange(0, 20).Draw(t, "posted")) * Micro, "USD"},
 		Hard: rapid.Bool().Draw(t, "hard"),
 	}
