@@ -17,6 +17,8 @@ type SpendRequest struct {
 // bottom: an account comes before what is below it.
 type SpendAnswer struct {
 	Accounts []Balance `json:"accounts"`
+	// Approvers may approve above any soft budget, by their role.
+	Approvers []string `json:"approvers,omitempty"`
 }
 
 // Balance is one account in one period: left is limit less posted less held.
@@ -68,7 +70,7 @@ func (d *Desk) Spend(ctx context.Context, p Person, q SpendRequest) (SpendAnswer
 	if err != nil {
 		return SpendAnswer{}, unreadable(err)
 	}
-	a := SpendAnswer{Accounts: asBalances(bs)}
+	a := SpendAnswer{Accounts: asBalances(bs), Approvers: d.Roles.Approvers}
 	for i := range a.Accounts {
 		row := &a.Accounts[i]
 		if j := slices.IndexFunc(budgets, func(b bridge.Budget) bool { return b.Account == row.Account }); j >= 0 {
