@@ -76,6 +76,8 @@ func TestS_F79_F81_KilledWithoutNoticeGoesOnFromAWholeCheckpoint(t *testing.T) {
 		s.runsAgain(t, c, id, 1)
 		s.holds(t, "start-1-4", dir, "log")
 		must(t, c.Dismiss(t.Context(), r, nodesOf(r)))
+		s.clear(t)
+		s.recounts(t, c, true)
 	})
 }
 
