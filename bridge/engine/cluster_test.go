@@ -50,6 +50,7 @@ type job struct {
 	restarts    int
 	handler     func(*cluster, *job) // of a signal
 	aside       int                  // pending and set aside: so many nudges bring it back
+	home        time.Time            // when it would start without machines of ours; zero: not said
 	anywhere    bool                 // may start on any node, overlay or not: a job of another money
 }
 
@@ -244,6 +245,9 @@ func (j *job) demand() bridge.Demand {
 		Shape: bridge.Shape{CPUs: 8, MemoryMiB: 64000, GPUs: j.gpus}, Nodes: j.nodes, Count: 1, Priority: 1,
 		Submitted: j.submitted, Eligible: j.eligible, TimeLimit: j.limit, Restartable: j.restartable, Restarts: j.restarts,
 		Standing: bridge.StandingHelps, Word: "Resources", Overlays: slices.Sorted(maps.Keys(j.routed)),
+	}
+	if d.StartEstimate = j.home; len(j.routed) > 0 && !j.home.IsZero() {
+		d.StartEstimate = time.Now() // it may use machines that are there
 	}
 	if j.aside > 0 {
 		d.Standing, d.Word = bridge.StandingHelps, "BadConstraints"

@@ -67,6 +67,7 @@ type memory struct {
 	comments   map[string]comment            // on jobs, as last written
 	limits     map[string]time.Duration      // of a running job when first seen
 	demands    map[string]bridge.Demand      // of jobs with a rental, as they were queued
+	estimates  map[string]time.Time          // when a job with a rental would start at home, as said before it was let in
 	where      map[string][]string           // nodes of jobs on rented machines, as last seen
 	nudges     map[string]nudge              // of jobs set aside by the scheduler
 	requeued   map[string]bool               // by this process, and still running at the last look
@@ -93,7 +94,7 @@ func newMemory() *memory {
 		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, comments: map[string]comment{}, limits: map[string]time.Duration{},
-		demands: map[string]bridge.Demand{}, where: map[string][]string{}, nudges: map[string]nudge{}, requeued: map[string]bool{}, back: map[string]time.Time{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
+		demands: map[string]bridge.Demand{}, estimates: map[string]time.Time{}, where: map[string][]string{}, nudges: map[string]nudge{}, requeued: map[string]bool{}, back: map[string]time.Time{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
 		health: map[string]string{}, looks: newLooks(),
 	}
 }

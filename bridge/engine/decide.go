@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -88,12 +89,14 @@ func (e *Engine) queued(c *cycle) {
 		}
 	}
 	maps.DeleteFunc(e.memory.demands, func(key string, _ bridge.Demand) bool { return !wanted[key] })
+	maps.DeleteFunc(e.memory.estimates, func(key string, _ time.Time) bool { return !wanted[key] })
 	for cluster, js := range jobs {
 		q, _ := c.queue(cluster)
 		q.look(js)
 		for _, j := range js {
 			for _, d := range q.waiting(j) {
 				e.memory.demands[jobKey(cluster, j.Base())] = *d
+				e.estimated(d)
 			}
 		}
 	}

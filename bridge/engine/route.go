@@ -28,6 +28,10 @@ func (e *Engine) route(ctx context.Context, c *cycle) error {
 			errs = append(errs, e.warn(ctx, c, &r, rt.Job, "shared", fmt.Sprintf("%s would have to pay for machines that %s holds the money for; it waits", rt.Account.Project(), r.Account.Project())))
 			continue
 		}
+		for _, d := range q.waiting(rt.Job) {
+			e.memory.demands[jobKey(r.Cluster, rt.Job.Base())] = *d
+			e.estimated(d)
+		}
 		if !slices.Contains(r.Jobs, rt.Job) {
 			r.Jobs = append(r.Jobs, rt.Job)
 			if err := e.save(ctx, c, &r); err != nil {

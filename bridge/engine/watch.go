@@ -71,6 +71,7 @@ func (e *Engine) follow(ctx context.Context, c *cycle, r *bridge.Rental, q *sigh
 func (e *Engine) arrived(c *cycle, r *bridge.Rental, run *bridge.Run) bridge.News {
 	n := c.tell(bridge.NewsStarted, r)
 	n.Job, n.Node = run.Job, run.Nodes[0]
+	e.atHome(&n)
 	if len(r.Running) == 0 && !r.IdleSince.IsZero() && !run.Started.IsZero() {
 		n.Took = max(run.Started.Sub(r.IdleSince), 0)
 		e.gauges.started.Observe(n.Took.Seconds())
