@@ -50,6 +50,30 @@ func (b Billing) Worst(rate Rate, life time.Duration, machines int) (Money, erro
 	return Money{one.Micro * int64(machines), rate.Currency}, nil
 }
 
+// Contracted reports whether the rental's machines belong to a contract with an
+// end, past which they cannot be had.
+func (r *Rental) Contracted() bool { return r.Pool.Market == Reserved && !r.Until.IsZero() }
+
+// Longer is what a later end of a rental's machines adds to its worst case:
+// nothing inside a step or a term that is held already. ErrOverflow if it does
+// not fit.
+func (r *Rental) Longer(until time.Time) (Money, error) {
+	life := r.Life
+	if !r.Launch.Expires.IsZero() {
+		life += r.Expires.Sub(r.Launch.Expires) // earlier extensions
+	}
+	machines := max(len(r.Live()), 1)
+	was, err := r.Billing().Worst(r.MaxRate, life, machines)
+	if err != nil {
+		return Money{}, fmt.Errorf("worst case of %s: %w", r.ID, err)
+	}
+	is, err := r.Billing().Worst(r.MaxRate, max(life, life+until.Sub(r.Expires)), machines)
+	if err != nil {
+		return Money{}, fmt.Errorf("worst case of %s until %s: %w", r.ID, until.UTC().Format(time.RFC3339), err)
+	}
+	return is.Sub(was)
+}
+
 // Paid is how long a machine that lives since d may still live, counted from its
 // start, until it costs more than if it went back now.
 func (b Billing) Paid(d time.Duration) time.Duration {

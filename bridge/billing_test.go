@@ -141,3 +141,32 @@ func TestAnIdleMachineStaysWhileItIsPaidFor(t *testing.T) {
 		})
 	}
 }
+
+// TestExtensionsKeepAHoldWhole holds that a life prolonged in any number of steps
+// is held for as one that was as long from the start.
+func TestExtensionsKeepAHoldWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := drawBilling(t)
+		r := Rental{
+			MaxRate: Rate{rapid.Int64Range(0, 100*Micro).Draw(t, "rate"), "USD"}, Step: b.Step, Minimum: b.Minimum, Term: b.Term, EarlyPM: b.EarlyPM,
+			Life: time.Duration(rapid.Int64Range(1, int64(30*time.Hour)).Draw(t, "life")), Count: rapid.IntRange(1, 4).Draw(t, "machines"),
+		}
+		r.Machines = make([]Machine, r.Count)
+		r.Expires = noon.Add(r.Life)
+		r.Launch.Expires = r.Expires
+		hold, err := b.Worst(r.MaxRate, r.Life, r.Count)
+		for range rapid.IntRange(1, 4).Draw(t, "extensions") {
+			until := r.Expires.Add(time.Duration(rapid.Int64Range(1, int64(9*time.Hour)).Draw(t, "more")))
+			more, wrong := r.Longer(until)
+			if wrong != nil || more.Micro < 0 {
+				t.Fatalf("%d more until %s: %v", more.Micro, until, wrong)
+			}
+			r.Expires = until
+			hold, _ = hold.Add(more)
+		}
+		want, wrong := b.Worst(r.MaxRate, r.Expires.Sub(noon), r.Count)
+		if err != nil || wrong != nil || hold != want {
+			t.Fatalf("held %d in steps, %d at once: %v, %v", hold.Micro, want.Micro, err, wrong)
+		}
+	})
+}

@@ -142,6 +142,7 @@ var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	"disks go back with their machines; nothing of them can be kept":                "磁盘随机器归还，无法保留",
 	"%s does not wait for an answer: it is %s, and holds money":                     "%s 不在等待答复：状态为 %s，并冻结着款项",
 	"%s was asked for by %s; only they or an admin may take it back":                "%s 由 %s 申请；只有本人或管理员可以撤回",
+	"its machines belong to a contract that ends at %s":                             "其机器属于 %s 到期的合约",
 	"%s takes no more words, and %q means nothing here":                             "%s 后面没有别的词，不认识 %q",
 
 	// The daemon.

@@ -95,7 +95,10 @@ func (d *Desk) extension(ctx context.Context, p Person, q *ExtendRequest) (*long
 		return x, wrong(Conflict, "spillway rentals "+string(r.ID), "policy lets machines live %s at most; %s would reach %s", Span(life), r.ID, Span(x.Until.Sub(r.Created)))
 	}
 	extra, n := x.Until.Sub(r.Expires), max(len(r.Live()), 1)
-	if x.More, err = r.MaxRate.Cost(extra, n, bridge.RoundUp); err != nil {
+	if r.Contracted() && x.Until.After(r.Until) {
+		return x, wrong(Conflict, "spillway rentals "+string(r.ID), "its machines belong to a contract that ends at %s", Clock(r.Until))
+	}
+	if x.More, err = r.Longer(x.Until); err != nil {
 		return x, wrong(BadRequest, "", "such a long time has no price: %s", err)
 	}
 	if x.Expected, err = r.Rate.Cost(extra, n, bridge.RoundUp); err != nil {
@@ -234,7 +237,7 @@ func (d *Desk) lengthen(ctx context.Context, p Person, x *longer) error {
 	news := bridge.News{At: now, Kind: bridge.NewsExtended, Cluster: r.Cluster, Rental: r.ID, Who: p.Name, Pool: &r.Pool, Cost: x.More, Text: "until " + Clock(x.Until)}
 	if x.Outcome == AtOnce {
 		r.Expires = x.Until
-		saved, err := d.Writer.Extend(ctx, r, x.More, d.Rules.Budgets(), news)
+		saved, err := d.longerHeld(ctx, r, x.More, news)
 		if err == nil {
 			x.Rental, x.Done = asRental(&saved, now), true
 		}
@@ -258,6 +261,15 @@ func (d *Desk) lengthen(ctx context.Context, p Person, x *longer) error {
 		x.Question = &as
 	}
 	return err
+}
+
+// longerHeld stores a later end with what it adds to the hold: nothing inside
+// time that is held already.
+func (d *Desk) longerHeld(ctx context.Context, r bridge.Rental, more bridge.Money, news bridge.News) (bridge.Rental, error) {
+	if more.IsZero() {
+		return d.Writer.Save(ctx, r, news)
+	}
+	return d.Writer.Extend(ctx, r, more, d.Rules.Budgets(), news)
 }
 
 func earlier(a, b time.Time) time.Time {

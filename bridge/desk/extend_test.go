@@ -77,7 +77,9 @@ func TestExtend(t *testing.T) {
 			if !a.Until.Equal(before.Expires.Add(c.until)) {
 				t.Errorf("it lives until %s, want %s more than %s", a.Until, c.until, before.Expires)
 			}
-			more, _ := before.MaxRate.Cost(c.until, 1, bridge.RoundUp)
+			was, _ := before.MaxRate.Cost(before.Life, 1, bridge.RoundUp)
+			more, _ := before.MaxRate.Cost(before.Life+c.until, 1, bridge.RoundUp)
+			more.Micro -= was.Micro
 			if a.More != more || a.Done == c.waiting || (a.Question != nil) != c.waiting {
 				t.Errorf("at most %s more, want %s; done %t, question %v", a.More, more, a.Done, a.Question)
 			}

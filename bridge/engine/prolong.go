@@ -44,10 +44,10 @@ func (e *Engine) extend(ctx context.Context, c *cycle, r *bridge.Rental, run *br
 	}
 	until := end.Add(time.Minute).Truncate(time.Second)
 	t := e.terms(r, run)
-	if t.Life <= 0 || until.Sub(r.Created) > t.Life {
+	if t.Life <= 0 || until.Sub(r.Created) > t.Life || r.Contracted() && until.After(r.Until) {
 		return nil // the ladder warns
 	}
-	more, err := r.MaxRate.Cost(until.Sub(r.Expires), len(r.Live()), bridge.RoundUp)
+	more, err := r.Longer(until)
 	if err != nil {
 		return fmt.Errorf("price of extending rental %s: %w", r.ID, err)
 	}
@@ -55,7 +55,7 @@ func (e *Engine) extend(ctx context.Context, c *cycle, r *bridge.Rental, run *br
 	next.Expires = until
 	n := c.tell(bridge.NewsExtended, r)
 	n.Job, n.Cost, n.Text = run.Job, more, "until "+until.Format(time.RFC3339)
-	saved, err := e.store.Extend(ctx, next, more, e.o.Budgets, n)
+	saved, err := e.lengthen(ctx, next, more, n)
 	if errors.Is(err, bridge.ErrOverBudget) {
 		e.memory.rest(key, c.now, time.Minute, 10*time.Minute, 0)
 		return nil
@@ -65,6 +65,15 @@ func (e *Engine) extend(ctx context.Context, c *cycle, r *bridge.Rental, run *br
 	}
 	*r = next
 	return nil
+}
+
+// lengthen stores a later end with what it adds to the hold. Inside time that is
+// held already it adds nothing.
+func (e *Engine) lengthen(ctx context.Context, r bridge.Rental, more bridge.Money, n bridge.News) (bridge.Rental, error) {
+	if more.IsZero() {
+		return e.store.Save(ctx, r, n)
+	}
+	return e.store.Extend(ctx, r, more, e.o.Budgets, n)
 }
 
 // postpone tells a cloud that ends machines by itself of their new end, until
