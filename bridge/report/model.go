@@ -121,17 +121,16 @@ type CapacityLine struct {
 	Cost bridge.Money        `json:"cost"`
 }
 
-// BudgetLine is a budget in its period that contains the week's end, or Made.
+// BudgetLine is a budget in its period that contains Made.
 type BudgetLine struct {
-	Scope  bridge.Scope      `json:"scope"`
-	Every  bridge.PeriodKind `json:"every"`
-	Period string            `json:"period"`
-	Limit  bridge.Money      `json:"limit"`
-	Posted bridge.Money      `json:"posted"`
-	Held   bridge.Money      `json:"held"`
-	Left   bridge.Money      `json:"left"`
-	UsedPM int               `json:"used_pm"` // posted and held of the limit
-	Hard   bool              `json:"hard"`
+	Scope  bridge.Scope `json:"scope"`
+	Period string       `json:"period"` // 2026-11-30, 2026-W49 or 2026-11
+	Limit  bridge.Money `json:"limit"`
+	Posted bridge.Money `json:"posted"`
+	Held   bridge.Money `json:"held"`
+	Left   bridge.Money `json:"left"`
+	UsedPM int          `json:"used_pm"` // posted and held of the limit
+	Hard   bool         `json:"hard"`
 }
 
 // Forecast is elastic spend to the end of a month: a range of P10 to P90.
@@ -231,19 +230,25 @@ type Mix struct {
 	Classes []MixClass `json:"classes"`
 }
 
-// MixClass is one GPU class, by its hourly demand of the last weeks: busy GPUs,
-// and those that waiting jobs asked for.
+// MixClass is one GPU class, by its hourly demand of the last weeks: GPUs that
+// jobs had, owned and rented, on average over each hour.
 type MixClass struct {
 	GPU   string    `json:"gpu"`
 	From  time.Time `json:"from"`  // of the demand looked at
 	To    time.Time `json:"to"`    // end of it
 	Hours int       `json:"hours"` // of it, with data
-	Have  int       `json:"have"`  // owned and reserved GPUs now
+	// Have is owned and reserved GPUs at the week's end, Contract those of them that
+	// are not owned.
+	Have     int `json:"have"`
+	Contract int `json:"contract"`
 	// Peak, Median and Mean are of hourly demand; the mean in tenths.
-	Peak   int          `json:"peak"`
-	Median int          `json:"median"`
-	Mean   Hours        `json:"mean"`
-	Curve  []CurvePoint `json:"curve"` // from no GPU to the peak
+	Peak   int   `json:"peak"`
+	Median int   `json:"median"`
+	Mean   Hours `json:"mean"`
+	// Waiting is GPUs that waiting jobs asked for, on average, in tenths; they are
+	// not in the demand, for they would count again each hour they wait.
+	Waiting Hours        `json:"waiting"`
+	Curve   []CurvePoint `json:"curve"` // from no GPU to the peak
 	// Sets is the best number under each of up to three price sets, as paid first.
 	Sets []PriceSet `json:"sets"`
 	// Steps are the best numbers when the first set's prices are other by a fifth.
@@ -374,7 +379,7 @@ const (
 	WasteIdle      WasteKind = "idle"      // without a job for over 20 minutes
 	WasteForgotten WasteKind = "forgotten" // asked for by hand, and never ran a job
 	WasteOrphan    WasteKind = "orphan"    // belonged to no rental
-	WasteTimeout   WasteKind = "timeout"   // the rental's longest life ended it
+	WasteTimeout   WasteKind = "timeout"   // the rental's longest life ended it; what its machines idled
 )
 
 // Waste is part 7.
