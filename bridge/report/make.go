@@ -49,9 +49,10 @@ func headline(r *Report) Headline {
 
 // spend is part 1.
 func (l *looked) spend() Spend {
-	s := Spend{Days: []SpendDay{}, Weeks: []SpendWeek{}, Capacity: []CapacityLine{}, Budgets: []BudgetLine{}}
+	s := Spend{Days: []SpendDay{}, Weeks: []SpendWeek{}, Capacity: []CapacityLine{}, Budgets: []BudgetLine{}, Month: []MonthDay{}}
 	l.days(&s)
 	l.weeks(&s)
+	l.month(&s)
 	l.budgets(&s)
 	open := int64(0)
 	for i := range l.rentals {

@@ -96,6 +96,13 @@ type Spend struct {
 	Capacity  []CapacityLine `json:"capacity"`  // adds up to Kept
 	Budgets   []BudgetLine   `json:"budgets"`
 	Forecast  *Forecast      `json:"forecast"`
+	Month     []MonthDay     `json:"month"` // that the forecast is of: its days up to Made, oldest first
+}
+
+// MonthDay is elastic spend from the first of a month to the end of a day of it.
+type MonthDay struct {
+	Date  string       `json:"date"`
+	SoFar bridge.Money `json:"so_far"`
 }
 
 // SpendDay is one day of the week in the report's zone.

@@ -119,10 +119,13 @@ type Input struct {
 	// Days are what was posted on each day of the week that has begun, Weeks what
 	// was posted in up to four weeks before and then in this one, oldest first.
 	Days, Weeks []Posted
-	Rentals     []bridge.Rental   // that had machines or a hold in the week
-	Asked       []bridge.RentalID // that were asked for in it by the account, when there is one
-	Billed      []bridge.Rental   // that Corrections are of
-	News        []bridge.News     // of the week, oldest first
+	// Month is what was posted on each day of the forecast's month that has begun,
+	// oldest first.
+	Month   []Posted
+	Rentals []bridge.Rental   // that had machines or a hold in the week
+	Asked   []bridge.RentalID // that were asked for in it by the account, when there is one
+	Billed  []bridge.Rental   // that Corrections are of
+	News    []bridge.News     // of the week, oldest first
 	// Earlier are news of before the week: what questions are about that were
 	// answered in it, and when jobs began that ran in it.
 	Earlier     []bridge.News
