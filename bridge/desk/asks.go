@@ -34,5 +34,7 @@ var (
 	AskExtend      = Ask[ExtendRequest, ExtendAnswer]{"extend", false, (*Desk).Extend}
 	AskCancel      = Ask[CancelRequest, CancelAnswer]{"cancel", false, (*Desk).Cancel}
 	AskCheckpoints = Ask[CheckpointsRequest, CheckpointsAnswer]{"checkpoints", true, (*Desk).Checkpoints}
+	AskBill        = Ask[BillRequest, BillAnswer]{"bill", true, (*Desk).CheckBill}
+	AskBillImport  = Ask[BillRequest, BillAnswer]{"bill-import", false, (*Desk).ImportBill}
 	AskStatus      = Ask[StatusRequest, StatusAnswer]{"status", true, (*Desk).Status}
 )

@@ -31,6 +31,11 @@ type Config struct {
 	// AskFor is how long a question stays open where policy does not say, and
 	// AskAgain how long after a no the same jobs are not asked about.
 	AskFor, AskAgain time.Duration
+	// CloudNames are the clouds that bills may be of; empty: any.
+	CloudNames []string
+	// Exchange is the rate of a time; nil: policy has none, and bills in another
+	// currency are refused.
+	Exchange func(from, to bridge.Currency, at time.Time) (bridge.Exchange, error)
 	// Problems says what goes wrong just now; nil: nothing is known.
 	Problems func() []string
 }
@@ -42,6 +47,8 @@ type Desk struct {
 	// renting makes "look for the key, then rent" one step, so that the same key
 	// sent twice at once rents once.
 	renting sync.Mutex
+	// settling makes "compare with the books, then correct them" one step.
+	settling sync.Mutex
 
 	kept keptQuotes
 }

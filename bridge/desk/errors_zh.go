@@ -145,6 +145,19 @@ var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	"its machines belong to a contract that ends at %s":                             "其机器属于 %s 到期的合约",
 	"%s takes no more words, and %q means nothing here":                             "%s 后面没有别的词，不认识 %q",
 
+	// Bills.
+	"the bill of which cloud? Its name is missing":                                              "哪个云的账单？缺少名称",
+	"no cloud is called %q; there are %s":                                                       "没有名为 %q 的云；有：%s",
+	"a tolerance below zero means nothing":                                                      "容差不能小于零",
+	"%q is no month":                                                                            "%q 不是月份",
+	"of which month? There are no lines that would tell":                                        "哪个月份？没有可以推断的明细行",
+	"more than %d lines of machines are not read":                                               "机器明细超过 %d 行，不予读取",
+	"line %d of the bill has no key, or a time that cannot be":                                  "账单第 %d 行没有键，或时间不可能",
+	"line %d of the bill is there twice":                                                        "账单第 %d 行重复",
+	"the bill cannot be compared: %s":                                                           "无法比对账单：%s",
+	"this store keeps no bills":                                                                 "此存储不保存账单",
+	"line %d of the bill was imported before, in invoice %s, as %s; now it is %s in invoice %s": "账单第 %d 行曾导入：发票 %s，金额 %s；现在是 %s，发票 %s",
+
 	// The daemon.
 	"the daemon is not running, so nothing can be changed":         "守护进程没有运行，无法更改",
 	"the daemon is not running, so the queue is not being watched": "守护进程没有运行，没有监视队列",
@@ -160,4 +173,5 @@ var chineseRights = map[Right]string{
 	ReleaseAny:  "归还他人的租用",
 	StopMoney:   "冻结和解冻支出",
 	CheckLedger: "核对账目",
+	SettleBills: "导入账单",
 }

@@ -74,6 +74,7 @@ const (
 	ReleaseAny  Right = "release somebody else's rental"
 	StopMoney   Right = "freeze and thaw"
 	CheckLedger Right = "check the ledger"
+	SettleBills Right = "import a bill"
 )
 
 // rights is the role table's other half: which roles have which right.
@@ -82,6 +83,7 @@ var rights = map[Right][]Role{
 	ReleaseAny:  {Admin},
 	StopMoney:   {Admin},
 	CheckLedger: {Admin, Approver},
+	SettleBills: {Admin},
 }
 
 func (p Person) may(r Right) bool { return slices.ContainsFunc(rights[r], p.Is) }

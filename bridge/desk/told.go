@@ -24,6 +24,7 @@ var chineseNews = []struct{ english, chinese string }{
 	{"the scheduler set it aside (%s) when it was requeued, though nodes that fit it are there; asked to look anew, %d of %d", "重新排队时被调度器搁置（%s），但有合适的节点；已要求重新查看，第 %s 次，共 %s 次"},
 	{"cost %s is beyond the hold of %s by %s", "费用 %s 超出冻结额 %s，多 %s"},
 	{"the books do not balance (%d findings, the first: %s); see: spillway ledger check", "账目不平（%s 处，第一处：%s）；请运行 spillway ledger check"},
+	{"was %s, now %s, by bill %s of %s", "原为 %s，现为 %s，依据 %[4]s 的账单 %[3]s"},
 	{"until %s", "直到 %s"},
 }
 

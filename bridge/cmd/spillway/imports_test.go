@@ -20,7 +20,8 @@ const module = "spillway.sh/spillway/"
 var allowed = map[string][]string{
 	"bridge":                 {},
 	"bridge/ledger":          {"bridge"},
-	"bridge/desk":            {"bridge", "bridge/desk"},
+	"bridge/desk":            {"bridge", "bridge/desk", "bridge/bill"},
+	"bridge/bill":            {"bridge"},
 	"bridge/engine":          {"bridge", "bridge/ledger"},
 	"bridge/store":           {"bridge", "bridge/ledger"},
 	"bridge/enrol":           {"bridge"},

@@ -54,6 +54,7 @@ type commands struct {
 	Run         runCmd         `cmd:"" group:"site" help:"The daemon."`
 	Node        nodeCmd        `cmd:"" group:"site" help:"The agent of a rented machine; its boot script starts it."`
 	Ledger      ledgerCmd      `cmd:"" group:"site" help:"Prove that the books balance."`
+	Bill        billCmd        `cmd:"" group:"site" help:"Compare a provider's bill with the books, and correct them by it."`
 	Doctor      doctorCmd      `cmd:"" group:"site" help:"Look for what is in the way on this cluster, and print the lines to change."`
 	Drill       drillCmd       `cmd:"" group:"site" help:"Try an offer out: rent one machine, run a probe on it, give it back."`
 	Bot         botCmd         `cmd:"" group:"site" help:"The Slack bot: its doctor, the local Slack's page."`

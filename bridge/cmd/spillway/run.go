@@ -115,7 +115,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	}
 	d.desk = desk.New(desk.Config{
 		Version: version, Reader: books{d.store}, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine, Reporter: d.engine, Finder: finder,
-		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
+		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
 	if c.Slack != nil {
 		if err := d.openSlack(ctx); err != nil {

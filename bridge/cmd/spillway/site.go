@@ -120,6 +120,14 @@ func (s *site) tokenFile(c *config.Cloud) (string, error) {
 	return path, nil
 }
 
+func (s *site) cloudNames() []string {
+	out := make([]string, 0, len(s.clouds))
+	for _, c := range s.clouds {
+		out = append(out, c.Name())
+	}
+	return out
+}
+
 func (s *site) clusterNames() []string { return slices.Sorted(maps.Keys(s.clusters)) }
 
 // storeID reads whose machines are ours.
@@ -157,6 +165,11 @@ func (a *app) site() (*site, error) {
 
 // books is the store in the desk's words.
 type books struct{ *store.Store }
+
+var (
+	_ desk.BillReader = books{}
+	_ desk.BillWriter = books{}
+)
 
 // Rental returns one rental, or desk.ErrNoRental.
 func (b books) Rental(ctx context.Context, id bridge.RentalID) (bridge.Rental, error) {
@@ -213,7 +226,7 @@ func (a *app) offline() (*desk.Desk, error) {
 	}
 	a.closes = append(a.closes, closeFinder(finder))
 	return desk.New(desk.Config{
-		Version: version, Reader: books{db}, Viewer: &glance{a: a, site: s, books: books{db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), Now: utcNow,
+		Version: version, Reader: books{db}, Viewer: &glance{a: a, site: s, books: books{db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), CloudNames: s.cloudNames(), Now: utcNow,
 	}), nil
 }
 

@@ -32,7 +32,8 @@ const (
 // Limits of one request and one person.
 const (
 	mostBody    = 1 << 20
-	mostAtOnce  = 16 // requests of one uid
+	mostBill    = 64 << 20 // the lines of a month
+	mostAtOnce  = 16       // requests of one uid
 	longest     = 40 * time.Second
 	graceOnStop = 3 * time.Second
 )
@@ -75,6 +76,8 @@ func New(d *desk.Desk, accounts Accounts, log *slog.Logger) *Server {
 	route(s, mux, desk.AskCancel)
 	route(s, mux, desk.AskCheckpoints)
 	route(s, mux, desk.AskStatus)
+	route(s, mux, desk.AskBill)
+	route(s, mux, desk.AskBillImport)
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: longest + 10*time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ConnContext: withPeer, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -194,7 +197,11 @@ func answerOne[Q, A any](ctx context.Context, s *Server, w http.ResponseWriter, 
 	}
 	defer s.leave(who.UID)
 	var q Q
-	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody))
+	most := int64(mostBody)
+	if ask.Name == desk.AskBill.Name || ask.Name == desk.AskBillImport.Name {
+		most = mostBill
+	}
+	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&q); err != nil && !errors.Is(err, io.EOF) {
 		return answer, &desk.Error{Kind: desk.BadRequest, Wrong: "the request is not what was expected: " + err.Error(), Err: err}
