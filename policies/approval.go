@@ -46,7 +46,7 @@ func (r *reader) checkTwo(n strict.Node) {
 	}
 	for _, m := range r.file.accounts {
 		project := bridge.Account(r.file.organisation + "/" + m.to)
-		who := append(r.file.Approvers(project), r.file.approval.Escalation...)
+		who := append(r.file.approversOf(project), r.file.approval.Escalation...)
 		slices.Sort(who)
 		who = slices.Compact(who)
 		group := slices.ContainsFunc(who, func(w string) bool { return strings.HasPrefix(w, "@") })

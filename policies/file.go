@@ -35,6 +35,9 @@ type File struct {
 	budgets      []bridge.Budget
 	approval     bridge.Approval
 	objects      strict.Faults // paths in object storage, as faults if there is none
+	warnings     strict.Faults
+
+	budgetClouds, budgetClasses []named
 }
 
 // Roles are who may do what beyond their own things: Unix accounts, or groups
@@ -101,14 +104,23 @@ func (f *File) Roles() Roles {
 	return Roles{slices.Clone(f.roles.Admins), slices.Clone(f.roles.Approvers)}
 }
 
-// Approvers returns who may be asked about an account: the approvers of
-// everything, then those of the budgets of the account and its ancestors,
-// widest first, nobody twice. Who may exceed one certain budget is in Budgets.
-func (f *File) Approvers(account bridge.Account) []string {
+// Approvers returns who may be asked about what is spent in a scope: the
+// approvers of everything, then those of the budgets that cover it, widest
+// account first, nobody twice. Who may exceed one certain budget is in Budgets.
+func (f *File) Approvers(spent bridge.Scope) []string {
+	return f.approvers(spent.Account, func(b *bridge.Budget) bool { return b.Scope().Covers(spent) })
+}
+
+// approversOf returns who may be asked about anything that an account spends.
+func (f *File) approversOf(account bridge.Account) []string {
+	return f.approvers(account, func(*bridge.Budget) bool { return true })
+}
+
+func (f *File) approvers(account bridge.Account, asks func(*bridge.Budget) bool) []string {
 	out := slices.Clone(f.roles.Approvers)
 	for _, a := range account.Ancestors() {
-		for _, b := range f.budgets {
-			if b.Account == a {
+		for i := range f.budgets {
+			if b := &f.budgets[i]; b.Account == a && asks(b) {
 				out = append(out, b.Approvers...)
 			}
 		}

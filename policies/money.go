@@ -26,6 +26,8 @@ func amount(s string, want bridge.Currency, rate bool) (micro int64, wrong strin
 	switch {
 	case m == nil:
 		return 0, "not an amount of money: want a number, a space and a currency of three letters"
+	case isoCurrency(m[2]) != "":
+		return 0, m[2] + " is no currency of ISO 4217"
 	case want != "" && bridge.Currency(m[2]) != want:
 		return 0, fmt.Sprintf("another currency: the file counts in %s, and nothing converts it", want)
 	case rate && m[3] == "":

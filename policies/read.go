@@ -1,8 +1,6 @@
 package policies
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // zones of budgets on hosts that have none installed
@@ -85,104 +83,6 @@ func zone(dst **time.Location) func(strict.Node) {
 			return
 		}
 		*dst = loc
-	}
-}
-
-func (r *reader) readBudgets(n strict.Node) {
-	at := map[string]strict.Node{}
-	strict.Each(func(e strict.Node) {
-		b := bridge.Budget{Zone: r.zone}
-		ok := e.Object(
-			strict.Need("account", fmt.Sprintf("account: %s/physics", r.organisation()), strict.Text(&b.Account)),
-			strict.Need("every", "every: month", strict.Choice(&b.Every, bridge.Day, bridge.Week, bridge.Month)),
-			strict.May("zone", "zone: Europe/Berlin", zone(&b.Zone)),
-			strict.Need("limit", "limit: 500 "+r.code(), r.money(&b.Limit)),
-			strict.May("hard", "hard: true", strict.Flag(&b.Hard)),
-			strict.May("approvers", `approvers: [ana, "@pi"]`, strict.Texts(&b.Approvers, person)),
-		)
-		if !ok {
-			return
-		}
-		r.checkBudget(e, &b)
-		key := string(b.Account) + " every " + string(b.Every)
-		if first, twice := at[key]; twice && b.Account != "" {
-			e.With("every: day").Refuse(fmt.Sprintf("a second budget of %s, the first is on line %d: keep one", key, first.Line()))
-			return
-		}
-		at[key] = e
-		r.file.budgets = append(r.file.budgets, b)
-	})(n)
-	r.checkParents(at)
-}
-
-func (r *reader) checkBudget(e strict.Node, b *bridge.Budget) {
-	if b.Zone == nil {
-		if _, given := e.Get("zone"); !given {
-			e.With("zone: UTC").Refuse("no zone, here or for the whole file: a day begins somewhere")
-		}
-	}
-	if limit, ok := e.Get("limit"); ok && b.Limit.Currency != "" && b.Limit.IsZero() && b.Hard {
-		limit.With("limit: 500 " + r.code()).Fault("a hard limit of nothing can buy nothing: leave the budget out, or set mode: observe")
-	}
-	if account, ok := e.Get("account"); ok && b.Account != "" && r.file.organisation != "" {
-		if wrong := r.path(string(b.Account)); wrong != "" {
-			account.With("account: " + r.organisation() + "/physics").Fault(wrong)
-		}
-	}
-}
-
-// path checks an account of a budget: it must be one that jobs can reach, for
-// a budget that limits nobody protects nobody.
-func (r *reader) path(account string) (wrong string) {
-	levels := strings.Split(account, "/")
-	if slices.ContainsFunc(levels, func(l string) bool { return level(l) != "" }) || len(levels) > 4 {
-		return "want organisation/team/project/user, or the beginning of it"
-	}
-	if levels[0] != r.file.organisation {
-		return fmt.Sprintf("begins with %q, not with the organisation %q", levels[0], r.file.organisation)
-	}
-	if len(levels) == 1 || len(r.file.accounts) == 0 {
-		return ""
-	}
-	var known []string
-	for _, m := range r.file.accounts {
-		to := strings.Split(m.to, "/")
-		if reaches(to, levels[1:min(len(levels), 3)]) {
-			return ""
-		}
-		known = append(known, strings.Join(to[:min(len(to), len(levels)-1)], "/"))
-	}
-	slices.Sort(known)
-	return "no entry of accounts leads there; they lead to " + strings.Join(slices.Compact(known), ", ")
-}
-
-// reaches reports whether a mapping's target may begin with the given levels.
-func reaches(to, levels []string) bool {
-	if len(to) < len(levels) {
-		return false
-	}
-	for i, l := range levels {
-		if to[i] != l && !strings.Contains(to[i], accountHole) {
-			return false
-		}
-	}
-	return true
-}
-
-// checkParents refuses a budget larger than that of an ancestor for the same
-// period: it could never be used, so somebody misplaced a digit.
-func (r *reader) checkParents(at map[string]strict.Node) {
-	for _, b := range r.file.budgets {
-		for _, p := range r.file.budgets {
-			above := strings.HasPrefix(string(b.Account), string(p.Account)+"/") && b.Every == p.Every
-			if !above || b.Limit.Micro <= p.Limit.Micro {
-				continue
-			}
-			if limit, ok := at[string(b.Account)+" every "+string(b.Every)].Get("limit"); ok {
-				limit.With("limit: " + whole(p.Limit)).Fault(fmt.Sprintf("more than the %s of %s above it", whole(p.Limit), p.Account))
-			}
-			break
-		}
 	}
 }
 

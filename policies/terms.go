@@ -270,7 +270,7 @@ func (r *reader) unapproved() (bridge.Account, bool) {
 	}
 	for _, m := range r.file.accounts {
 		project := bridge.Account(r.file.organisation + "/" + m.to)
-		if len(r.file.Approvers(project)) == 0 && !slices.ContainsFunc(r.file.budgets, func(b bridge.Budget) bool {
+		if len(r.file.approversOf(project)) == 0 && !slices.ContainsFunc(r.file.budgets, func(b bridge.Budget) bool {
 			return b.Account == "" // unreadable, and reported already
 		}) {
 			return project, true

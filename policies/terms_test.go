@@ -146,16 +146,16 @@ func TestApprovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {
-		account bridge.Account
-		want    []string
+		spent bridge.Scope
+		want  []string
 	}{
-		"of a department and of the whole": {"uni/computer-science/cs-vision/ana", []string{"@deans", "carol", "@cs-heads"}},
-		"of the whole alone":               {"uni/guests/group-1", []string{"@deans"}},
-		"of another organisation":          {"bali/guests", nil},
+		"of a department and of the whole": {bridge.Scope{Account: "uni/computer-science/cs-vision/ana"}, []string{"@deans", "carol", "@cs-heads"}},
+		"of the whole alone":               {bridge.Scope{Account: "uni/guests/group-1"}, []string{"@deans"}},
+		"of another organisation":          {bridge.Scope{Account: "bali/guests"}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, f.Approvers(c.account)); diff != "" {
+			if diff := cmp.Diff(c.want, f.Approvers(c.spent)); diff != "" {
 				t.Errorf("approvers (-want +got):\n%s", diff)
 			}
 		})
