@@ -134,8 +134,8 @@ func TestAnIdleMachineStaysWhileItIsPaidFor(t *testing.T) {
 		"in a paid hour of a term that costs half": {Billing{Step: h, Term: 8 * h, EarlyPM: 500}, 90 * m, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Rental{Idle: m, Step: c.billing.Step, Minimum: c.billing.Minimum, Term: c.billing.Term, EarlyPM: c.billing.EarlyPM}
-			if got := idleOver(&r, noon.Add(-10*m), noon.Add(-c.lived), noon); got != c.back {
+			r := Rental{Idle: m, IdleSince: noon.Add(-10 * m), Step: c.billing.Step, Minimum: c.billing.Minimum, Term: c.billing.Term, EarlyPM: c.billing.EarlyPM}
+			if got := idleOver(&r, nil, noon.Add(-c.lived), noon); got != c.back {
 				t.Errorf("given back: %v, want %v", got, c.back)
 			}
 		})

@@ -80,6 +80,7 @@ const (
 	NewsSettled   NewsKind = "settled"
 	NewsExtended  NewsKind = "extended"
 	NewsTimed     NewsKind = "timed" // a person said when it is to be drained
+	NewsKept      NewsKind = "kept"  // a person said until when it stays without a job
 	NewsOrphan    NewsKind = "orphan"
 	NewsForeign   NewsKind = "foreign-job"
 	NewsFrozen    NewsKind = "frozen"

@@ -95,7 +95,7 @@ func returnOf(r *Rental, now time.Time, occ *occupancy, pending map[string]map[J
 		return all, false
 	}
 	all.Why, all.Drain = ReasonIdle, true
-	return all, idleOver(r, r.IdleSince, oldestStart(r), now)
+	return all, !r.IdleSince.IsZero() && idleOver(r, nil, oldestStart(r), now)
 }
 
 // idleMachines are single machines of a rental of independent jobs that have
@@ -107,17 +107,17 @@ func idleMachines(r *Rental, now time.Time, occ *occupancy) (Return, bool) {
 	}
 	for i := range r.Machines {
 		m := &r.Machines[i]
-		if m.State == MachineJoined && !occ.busy[m.Node] && idleOver(r, m.IdleSince, m.Started, now) {
+		if m.State == MachineJoined && !occ.busy[m.Node] && !m.IdleSince.IsZero() && idleOver(r, m, m.Started, now) {
 			ret.Machines = append(ret.Machines, m.Ordinal)
 		}
 	}
 	return ret, len(ret.Machines) > 0
 }
 
-// idleOver reports whether machines idle since a time are to be given back:
-// policy's patience is over, and so is nearly all that is paid.
-func idleOver(r *Rental, since, started, now time.Time) bool {
-	if since.IsZero() || now.Sub(since) < r.Idle {
+// idleOver reports whether an idle machine, or with nil a whole idle rental, is
+// to be given back: policy's patience is over, and so is nearly all that is paid.
+func idleOver(r *Rental, m *Machine, started, now time.Time) bool {
+	if until, ok := r.patience(m); !ok || now.Before(until) {
 		return false
 	}
 	if started.IsZero() {

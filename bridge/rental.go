@@ -100,6 +100,13 @@ type Rental struct {
 	// Until is the end that who asked by hand named, however late it is launched;
 	// zero: Life from its launch.
 	Until time.Time `json:"until,omitzero"`
+	// KeepUntil is until when its owner wants it kept without a job.
+	KeepUntil time.Time `json:"keep_until,omitzero"`
+	// Adopted: it was found running, and taken back into the books.
+	Adopted bool `json:"adopted,omitempty"`
+	// Unowned is for how long an idle machine is kept once the owner of its budget
+	// was told, because nobody owns it; zero: its requester does.
+	Unowned time.Duration `json:"unowned,omitempty"`
 }
 
 // EndFrom is when the machines of a rental launched now are off at the latest.
@@ -175,7 +182,9 @@ type Machine struct {
 	// IdleSince is when the last job left this machine; zero while one runs on
 	// it, and before the first.
 	IdleSince time.Time `json:"idle_since"`
-	Fault     string    `json:"fault,omitempty"`
+	// IdleTold is when it was last named to somebody for being idle.
+	IdleTold time.Time `json:"idle_told,omitzero"`
+	Fault    string    `json:"fault,omitempty"`
 }
 
 // Live returns the machines that may still cost money.
