@@ -164,7 +164,7 @@ func cards(p card.Pen) map[string]talk.Message {
 	out["release-ask"] = p.ReleaseAsk(&r, noon.Add(5*time.Hour))
 	idle := rental(bridge.StateAdmitted)
 	idle.Running, idle.Jobs, idle.IdleSecs = nil, nil, 14*60
-	out["idle"], out["grant-idle"] = p.Idle(&idle), p.Grant(&idle, noon.Add(time.Hour))
+	out["idle"], out["grant-idle"] = p.Idle(&idle, "ana", noon.Add(time.Hour)), p.Grant(&idle, noon.Add(time.Hour))
 	for _, n := range []bridge.News{
 		{Kind: bridge.NewsNotice, Rental: r.ID, Node: "sw-0013-0"},
 		{Kind: bridge.NewsReclaimed, Rental: r.ID, Node: "sw-0013-0"},
@@ -189,6 +189,7 @@ func cards(p card.Pen) map[string]talk.Message {
 	out["rentals"] = p.Rentals([]desk.Rental{rental(bridge.StateAdmitted), func() desk.Rental { w := rental(bridge.StateWaiting); w.ID = "r-0024"; return w }()}, noon.Add(time.Hour))
 	out["rentals-none"] = p.Rentals(nil, noon)
 	maps.Copy(out, further(p))
+	maps.Copy(out, money(p))
 	out["spend"], out["spend-chart"] = p.Spend(&desk.SpendAnswer{Accounts: balances()}, false), p.Spend(&desk.SpendAnswer{Accounts: balances()}, true)
 	return out
 }

@@ -174,7 +174,7 @@ func TestB_F21_TextOfPeopleStandsForItself(t *testing.T) {
 		"approval": p.Approval(&q, noon), "denied": p.Approval(&denied, noon), "request": p.Request(&q, noon), "grant": p.Grant(&r, noon), "alert": alert,
 		"quotes": p.Quotes("q-19c", list, time.Minute), "rentals": p.Rentals([]desk.Rental{r}, noon), "home": p.Home(&card.Tab{Rentals: []desk.Rental{r}, Questions: []desk.Question{q}}, noon),
 		"quoted": card.Quote(evil), "rental": p.Rental(&desk.RentalAnswer{Rental: r, News: []bridge.News{{Node: evil, Who: evil}}}, noon),
-		"reminder": p.Escalation(&q), "idle": p.Idle(&r), "release": p.ReleaseAsk(&r, noon), "spend": p.Spend(&desk.SpendAnswer{Accounts: []desk.Balance{{Account: evil, Limit: usd(1), Left: usd(1)}}}, true),
+		"reminder": p.Escalation(&q), "idle": p.Idle(&r, evil, noon), "release": p.ReleaseAsk(&r, noon), "spend": p.Spend(&desk.SpendAnswer{Accounts: []desk.Balance{{Account: evil, Limit: usd(1), Left: usd(1)}}}, true),
 	} {
 		if s := harm(m.Text); s != "" {
 			t.Errorf("%s: the notification has %q: %s", name, s, m.Text)

@@ -91,6 +91,12 @@ func (p Pen) release(r *desk.Rental) *slack.ButtonBlockElement {
 		put(w.ReleaseNowBody, "what", p.what(r.Count, &r.Shape)), w.ReleaseNow)
 }
 
+func (p Pen) releaseNow(r *desk.Rental) *slack.ButtonBlockElement {
+	b := p.release(r)
+	b.Text = plain(p.words().ReleaseNow)
+	return b
+}
+
 // ReleaseAsk asks how one rental is to be given back.
 func (p Pen) ReleaseAsk(r *desk.Rental, now time.Time) talk.Message {
 	w := p.words()
@@ -141,15 +147,4 @@ func (p Pen) Alert(n *bridge.News, r *desk.Rental) (talk.Message, bool) {
 		m.Blocks = append(m.Blocks, said("", p.Lang.Told(n.Text)))
 	}
 	return Fit(m), true
-}
-
-// Idle warns of a rental that costs money without a job.
-func (p Pen) Idle(r *desk.Rental) talk.Message {
-	hour, err := r.Rate.Cost(time.Hour, r.Count, bridge.RoundUp)
-	if err != nil {
-		hour = bridge.Money(r.Rate)
-	}
-	m := Say(put(p.words().IdleAlert, "rental", string(r.ID), "what", escape(p.what(r.Count, &r.Shape)), "for", p.span(seconds(r.IdleSecs)), "rate", amount(hour)))
-	m.Blocks = append(m.Blocks, p.actions(string(r.ID), r.Version, p.release(r), p.button(Keep, string(r.ID), r.Version, p.words().KeepB, ""))...)
-	return Fit(m)
 }

@@ -21,6 +21,8 @@ const (
 	Release Verb = "release"
 	Drain   Verb = "drain" // release after the jobs
 	Keep    Verb = "keep"
+	KeepOn  Verb = "keep-on" // not given back for an hour, though it has no job
+	Budget  Verb = "budget"  // what a budget has left, and what holds it
 	Extend  Verb = "extend"  // opens the form
 	Rent    Verb = "rent"    // one line of a quote
 	Ask     Verb = "ask"     // opens the form to rent

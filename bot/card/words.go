@@ -88,7 +88,6 @@ type words struct {
 	Requeued  string
 	Resumed   string
 	LostWork  string
-	IdleAlert string
 	Frozen    string
 	Thawed    string
 	Protected string
@@ -155,6 +154,39 @@ type words struct {
 	ChartHeld   string
 	ChartLeft   string
 
+	AlertTitle    string
+	AlertPosted   string
+	AlertHeld     string
+	AlertForecast string
+	FullPosted    string
+	FullHeld      string
+	FullForecast  string
+	OverPosted    string
+	OverHeld      string
+	OverForecast  string
+	AlertOf       string
+	ReachedHard   string
+	ReachedSoft   string
+	BeforeHard    string
+	BeforeSoft    string
+	ForecastStops string
+	BudgetB       string
+	ScopeOn       string
+	PeriodEnded   string
+	PeriodFree    string
+	CostNow       string
+	CostsNow      string
+
+	IdleAlert  string
+	IdleEnds   string
+	IdleOwner  string
+	IdleNobody string
+	IdleJob    string
+	IdleKept   string
+	IdleGoing  string
+	IdleGone   string
+	KeepHourB  string
+
 	HelpTitle string
 	HelpMain  string
 	HelpMore  string
@@ -206,6 +238,7 @@ type words struct {
 	HomeQuestion  string
 	HomeAt        string
 
+	Periods  map[bridge.PeriodKind]string
 	States   map[bridge.State]string
 	Happened map[bridge.NewsKind]string // unfilled: the kind itself
 }

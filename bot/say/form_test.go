@@ -137,13 +137,6 @@ func TestRemind(t *testing.T) {
 	if out := remind(); len(out) != 0 {
 		t.Errorf("again: %s", allOf(t, out))
 	}
-	r := w.must(w.store.Rental(t.Context(), id))
-	r.IdleSince = w.now.Add(-11 * time.Minute)
-	w.must(w.store.Save(t.Context(), r))
-	first, second := remind(), remind()
-	if len(first) != 1 || first[0].Account != "ana" || first[0].Once == "" || first[0].Once != second[0].Once {
-		t.Errorf("idle: %s, %s", allOf(t, first), allOf(t, second))
-	}
 	w.says("ana", desk.English, "/rent 8xh100 for 6h spot project nlp")
 	w.now = w.now.Add(time.Hour)
 	lapsed := false

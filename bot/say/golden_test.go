@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,11 +94,14 @@ func scene(parts ...[]step) []step {
 	return out
 }
 
-// The twenty utterances, and what comes of them.
-var utterances = []struct {
+// scenery is a scene by its name.
+type scenery struct {
 	name  string
 	steps []step
-}{
+}
+
+// The twenty utterances, and what comes of them.
+var utterances = []scenery{
 	{"01 within the budget", []step{said("ana", "/rent 2xl40s for 3h project nlp"), told}},
 	{"02 over the budget", []step{said("ana", "/rent 8xh100 for 6h spot project nlp"), told}},
 	{"03 with a ceiling", []step{said("ana", "/rent 8xh100 for 6h spot max $120 project nlp"), said("ana", "/rent 8xh100 for 6h spot max $200 project nlp")}},
@@ -190,7 +194,7 @@ func TestUtterances(t *testing.T) {
 	for _, l := range []desk.Lang{desk.English, desk.Chinese} {
 		t.Run(string(l), func(t *testing.T) {
 			var b strings.Builder
-			for _, u := range utterances {
+			for _, u := range slices.Concat(utterances, ofMoney()) {
 				w := newWorld(t)
 				w.counter.Lang = l
 				fmt.Fprintf(&b, "== %s\n", u.name)

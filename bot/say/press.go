@@ -45,6 +45,8 @@ func (t *turn) press(ctx context.Context, v card.Value) ([]talk.Effect, error) {
 		return t.back(ctx, desk.ReleaseRequest{Rental: v.ID})
 	case card.Keep:
 		return t.reply(fill(t.words.Kept, "id", v.ID)), nil
+	case card.Budget:
+		return t.budget(ctx, &words.Request{Words: []string{v.ID}})
 	case card.Extend:
 		a, err := t.Desk.Rental(ctx, t.who.Person, desk.RentalRequest{Rental: v.ID})
 		if err != nil {

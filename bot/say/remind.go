@@ -6,17 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"spillway.sh/spillway/bot/card"
 	"spillway.sh/spillway/bot/talk"
 	"spillway.sh/spillway/bot/words"
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
 )
 
-// How long a rental is idle before its owner is told, how long a snooze is
-// where no time is given, and how many a person may have.
+// How long a snooze is where no time is given, and how many a person may have.
 const (
-	idleFor     = 10 * time.Minute
 	snoozeFor   = time.Hour
 	mostSnoozes = 20
 )
@@ -94,8 +91,7 @@ func (c *Counter) due(now time.Time) []snooze {
 	return out
 }
 
-// Remind says what is due by now: snoozes that are over, rentals without a job,
-// and the cards of questions whose time is over, which must not look live.
+// Remind says what is due by now: snoozes that are over, and the cards of questions whose time is over, which must not look live.
 func (c *Counter) Remind(ctx context.Context, now time.Time) ([]talk.Effect, error) {
 	var out []talk.Effect
 	for _, s := range c.due(now) {
@@ -121,14 +117,10 @@ func (c *Counter) Remind(ctx context.Context, now time.Time) ([]talk.Effect, err
 
 // overdue is what one rental is due for.
 func (c *Counter) overdue(ctx context.Context, r *desk.Rental, now time.Time) (talk.Effect, bool) {
-	switch {
-	case r.State == bridge.StateWaiting && !r.AskUntil.IsZero() && !now.Before(r.AskUntil):
-		e, ok := c.question(ctx, string(r.ID))
-		e.Lane, e.Once = talk.Expiries, fmt.Sprintf("lapsed/%s/%d", r.ID, r.Revision)
-		return e, ok
-	case r.State == bridge.StateAdmitted && r.IdleSecs >= int64(idleFor/time.Second) && r.Requester != "":
-		m := c.penFor(c.langOf(r.Requester), nil).Idle(r)
-		return talk.Effect{Surface: talk.Direct, Lane: talk.Alerts, Account: r.Requester, Once: "idle/" + string(r.ID) + "/" + r.IdleSince.UTC().Format(time.RFC3339), Message: card.Fit(m)}, true
+	if r.State != bridge.StateWaiting || r.AskUntil.IsZero() || now.Before(r.AskUntil) {
+		return talk.Effect{}, false
 	}
-	return talk.Effect{}, false
+	e, ok := c.question(ctx, string(r.ID))
+	e.Lane, e.Once = talk.Expiries, fmt.Sprintf("lapsed/%s/%d", r.ID, r.Revision)
+	return e, ok
 }

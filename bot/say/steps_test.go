@@ -30,7 +30,7 @@ func reported(r bridge.Report) step {
 func idled(d time.Duration) step {
 	return func(w *world, _ desk.Lang) []talk.Effect {
 		r := w.latest()
-		r.IdleSince = w.now.Add(-d)
+		r.IdleSince, r.Running = w.now.Add(-d), nil
 		w.must(w.store.Save(w.t.Context(), r))
 		return nil
 	}

@@ -21,13 +21,13 @@ func askKey(id bridge.RentalID) string    { return "ask/" + string(id) }
 func rentalKey(id bridge.RentalID) string { return "rental/" + string(id) }
 
 // about says which cards a kind of news changes.
-var about = map[bridge.NewsKind]struct{ ask, rental bool }{
+var about = map[bridge.NewsKind]struct{ ask, rental, idle bool }{
 	bridge.NewsAsked: {ask: true}, bridge.NewsChanged: {ask: true}, bridge.NewsAgreed: {ask: true}, bridge.NewsEscalated: {ask: true},
 	bridge.NewsDenied: {ask: true}, bridge.NewsLapsed: {ask: true}, bridge.NewsWithdrawn: {ask: true},
 	bridge.NewsApproved: {ask: true, rental: true},
 	bridge.NewsReserved: {rental: true}, bridge.NewsCreated: {rental: true}, bridge.NewsJoined: {rental: true}, bridge.NewsAdmitted: {rental: true},
-	bridge.NewsStarted: {rental: true}, bridge.NewsFinished: {rental: true}, bridge.NewsDraining: {rental: true}, bridge.NewsReleasing: {rental: true},
-	bridge.NewsGone: {rental: true}, bridge.NewsSettled: {rental: true}, bridge.NewsExtended: {rental: true}, bridge.NewsTimed: {rental: true},
+	bridge.NewsStarted: {rental: true, idle: true}, bridge.NewsFinished: {rental: true}, bridge.NewsDraining: {rental: true, idle: true},
+	bridge.NewsReleasing: {rental: true, idle: true}, bridge.NewsGone: {rental: true, idle: true}, bridge.NewsSettled: {rental: true, idle: true}, bridge.NewsExtended: {rental: true}, bridge.NewsTimed: {rental: true},
 }
 
 // Tell says what happened. Cards are drawn once for all news of a call, as
@@ -48,7 +48,7 @@ func (c *Counter) Tell(ctx context.Context, news []bridge.News) ([]talk.Effect, 
 	}
 	for i := range news {
 		n := &news[i]
-		also, err := c.tellOne(ctx, n)
+		also, err := c.tellOne(ctx, news, i)
 		if err != nil {
 			return nil, err
 		}
@@ -61,6 +61,9 @@ func (c *Counter) Tell(ctx context.Context, news []bridge.News) ([]talk.Effect, 
 		}
 		if about[n.Kind].rental {
 			err = errors.Join(err, draw(rentalKey(n.Rental), func() (talk.Effect, bool, error) { return c.rentalCard(ctx, n.Rental) }))
+		}
+		if about[n.Kind].idle {
+			err = errors.Join(err, draw("idle/"+string(n.Rental), func() (talk.Effect, bool, error) { return c.idleCard(ctx, n.Rental) }))
 		}
 		if err != nil {
 			return nil, err
@@ -139,12 +142,21 @@ func (c *Counter) answer(ctx context.Context, id bridge.RentalID) (*desk.RentalA
 
 // tellOne says what one piece of news has to say besides its card: a line in
 // the card's thread, a word to the requester.
-func (c *Counter) tellOne(ctx context.Context, n *bridge.News) ([]talk.Effect, error) {
+func (c *Counter) tellOne(ctx context.Context, news []bridge.News, i int) ([]talk.Effect, error) {
+	n := &news[i]
 	switch n.Kind { //nolint:exhaustive // All others only change cards, or nothing.
 	case bridge.NewsReminded, bridge.NewsEscalated:
 		return c.nudge(ctx, n)
 	case bridge.NewsApproved, bridge.NewsDenied, bridge.NewsLapsed, bridge.NewsAdmitted, bridge.NewsSettled:
 		return c.tellRequester(ctx, n)
+	case bridge.NewsAlert:
+		return c.budgetAlert(ctx, n.Alert)
+	case bridge.NewsPeriod:
+		return c.periodEnded(n), nil
+	case bridge.NewsCorrected:
+		return c.corrected(ctx, news, i)
+	case bridge.NewsIdle:
+		return c.idle(ctx, n)
 	}
 	return c.alert(ctx, n)
 }
