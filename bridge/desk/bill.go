@@ -159,8 +159,8 @@ func (d *Desk) openBill(ctx context.Context, p Person, q *BillRequest) (*billWor
 		return nil, err
 	}
 	w.statement, err = bill.Match(lines, bill.Books{
-		Cloud: q.Cloud, Rentals: rentals, Prior: prior, Tolerance: q.Tolerance, Currency: d.currency(), Exchange: d.convert,
-		Zone: d.zone(), Now: now, Who: p.Name, From: q.From, To: q.To,
+		Cloud: q.Cloud, Rentals: rentals, Prior: prior, Tolerance: q.Tolerance, Currency: d.booksCurrency(), Exchange: d.convert,
+		Zone: d.booksZone(), Now: now, Who: p.Name, From: q.From, To: q.To,
 	})
 	if err != nil {
 		return nil, unbillable(err)
@@ -188,9 +188,9 @@ func (d *Desk) billTime(q *BillRequest) error {
 	case len(d.CloudNames) > 0 && !slices.Contains(d.CloudNames, q.Cloud):
 		return wrong(NotFound, "spillway bill show --cloud "+d.CloudNames[0], "no cloud is called %q; there are %s", q.Cloud, strings.Join(d.CloudNames, ", "))
 	case q.Month != "":
-		t, err := time.ParseInLocation("2006-01", q.Month, d.zone())
+		t, err := time.ParseInLocation("2006-01", q.Month, d.booksZone())
 		if err != nil {
-			return wrong(BadRequest, "--month "+d.Now().In(d.zone()).Format("2006-01"), "%q is no month", q.Month)
+			return wrong(BadRequest, "--month "+d.Now().In(d.booksZone()).Format("2006-01"), "%q is no month", q.Month)
 		}
 		q.From, q.To = t.UTC(), t.AddDate(0, 1, 0).UTC()
 	case len(q.Lines) > bill.MostLines:
@@ -209,7 +209,7 @@ func (d *Desk) billTime(q *BillRequest) error {
 		}
 	}
 	if q.From.IsZero() || q.To.IsZero() {
-		return wrong(BadRequest, "--month "+d.Now().In(d.zone()).Format("2006-01"), "of which month? There are no lines that would tell")
+		return wrong(BadRequest, "--month "+d.Now().In(d.booksZone()).Format("2006-01"), "of which month? There are no lines that would tell")
 	}
 	return nil
 }
@@ -293,16 +293,16 @@ func sameLine(a, b *bridge.BillLine) bool {
 	return x == y && a.From.Equal(b.From) && a.To.Equal(b.To)
 }
 
-// currency is the one the books are kept in.
-func (d *Desk) currency() bridge.Currency {
+// booksCurrency is the one the books are kept in.
+func (d *Desk) booksCurrency() bridge.Currency {
 	if bs := d.Rules.Budgets(); len(bs) > 0 {
 		return bs[0].Limit.Currency
 	}
 	return ""
 }
 
-// zone is that of the budgets.
-func (d *Desk) zone() *time.Location {
+// booksZone is that of the budgets.
+func (d *Desk) booksZone() *time.Location {
 	if bs := d.Rules.Budgets(); len(bs) > 0 && bs[0].Zone != nil {
 		return bs[0].Zone
 	}
