@@ -1,6 +1,10 @@
 package desk
 
-import "context"
+import (
+	"context"
+
+	"spillway.sh/spillway/bridge/report"
+)
 
 // Ask is one thing people can ask for, by name: the socket's path, the audit's
 // word. Reads answers without a daemon, from the store alone.
@@ -30,6 +34,8 @@ var (
 	AskNames       = Ask[NamesRequest, NamesAnswer]{"names", true, (*Desk).Names}
 	AskPrices      = Ask[PricesRequest, PricesAnswer]{"prices", true, (*Desk).Prices}
 	AskBudget      = Ask[BudgetRequest, BudgetAnswer]{"budget", true, (*Desk).Budget}
+	AskWeek        = Ask[WeekRequest, report.Report]{"week", true, (*Desk).Week}
+	AskChargeback  = Ask[ChargebackRequest, ChargebackAnswer]{"chargeback", true, (*Desk).Chargeback}
 	AskReport      = Ask[ReportRequest, ReportAnswer]{"report", true, (*Desk).Report}
 	AskExtend      = Ask[ExtendRequest, ExtendAnswer]{"extend", false, (*Desk).Extend}
 	AskCancel      = Ask[CancelRequest, CancelAnswer]{"cancel", false, (*Desk).Cancel}

@@ -36,6 +36,10 @@ type Config struct {
 	// Exchange is the rate of a time; nil: policy has none, and bills in another
 	// currency are refused.
 	Exchange func(from, to bridge.Currency, at time.Time) (bridge.Exchange, error)
+	// Weekly is what weekly reports and chargebacks are read from; nil: there are none.
+	Weekly WeekReader
+	// Capacity is what is owned and reserved; nil: policy says nothing of it.
+	Capacity func() []bridge.Capacity
 	// Problems says what goes wrong just now; nil: nothing is known.
 	Problems func() []string
 }
@@ -106,24 +110,4 @@ func unreadable(err error) error {
 	e := wrong(Unavailable, "spillway doctor", "the store cannot be read: %s", err)
 	e.Err = err
 	return e
-}
-
-// balances returns the balances of an account and everything above it, widest
-// first.
-func (d *Desk) balances(ctx context.Context, a bridge.Account) ([]bridge.Balance, error) {
-	chain := a.Ancestors()
-	var of []bridge.Budget
-	for _, b := range d.Rules.Budgets() {
-		if slices.Contains(chain, b.Account) {
-			of = append(of, b)
-		}
-	}
-	bs, err := d.Reader.Balances(ctx, d.Now(), of)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	slices.SortStableFunc(bs, func(x, y bridge.Balance) int {
-		return strings.Count(string(x.Account), "/") - strings.Count(string(y.Account), "/")
-	})
-	return bs, nil
 }

@@ -146,3 +146,8 @@ type Posted struct {
 	From, To time.Time
 	Sums     []bridge.PostedSum
 }
+
+// Covers reports whether the report is about what an account spends.
+func (in *Input) Covers(a bridge.Account) bool {
+	return in.Account == "" || (bridge.Scope{Account: in.Account}).Covers(bridge.Scope{Account: a})
+}

@@ -20,7 +20,8 @@ const module = "spillway.sh/spillway/"
 var allowed = map[string][]string{
 	"bridge":                 {},
 	"bridge/ledger":          {"bridge"},
-	"bridge/desk":            {"bridge", "bridge/desk", "bridge/bill"},
+	"bridge/desk":            {"bridge", "bridge/desk", "bridge/bill", "bridge/report"},
+	"bridge/report":          {"bridge", "bridge/report"},
 	"bridge/bill":            {"bridge"},
 	"bridge/engine":          {"bridge", "bridge/ledger"},
 	"bridge/store":           {"bridge", "bridge/ledger"},

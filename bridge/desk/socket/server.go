@@ -72,6 +72,8 @@ func New(d *desk.Desk, accounts Accounts, log *slog.Logger) *Server {
 	route(s, mux, desk.AskPrices)
 	route(s, mux, desk.AskBudget)
 	route(s, mux, desk.AskReport)
+	route(s, mux, desk.AskWeek)
+	route(s, mux, desk.AskChargeback)
 	route(s, mux, desk.AskExtend)
 	route(s, mux, desk.AskCancel)
 	route(s, mux, desk.AskCheckpoints)

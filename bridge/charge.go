@@ -1,0 +1,16 @@
+package bridge
+
+import "time"
+
+// Charge is what a settled rental cost in some time, of one kind of entry of
+// the books.
+type Charge struct {
+	Rental RentalID `json:"rental"`
+	Scope
+	// Kind is post, adjust, bill, credit or refund, as in the books.
+	Kind   string    `json:"kind"`
+	Amount Money     `json:"amount"`
+	First  time.Time `json:"first"` // when the first and the last part of it arose
+	Last   time.Time `json:"last"`
+	FX     string    `json:"fx,omitempty"` // Exchange.String of what converted it
+}
