@@ -52,7 +52,16 @@ type Result struct {
 	Was       bridge.Money   `json:"was"`   // hold of the question before
 	Limit     bridge.Money   `json:"limit"` // authority, or what a budget has left
 	Account   bridge.Account `json:"account,omitempty"`
+	Scope     *bridge.Scope  `json:"scope,omitempty"` // of the budget, where it is of one cloud or class alone
 	Detail    string         `json:"detail,omitempty"`
+}
+
+// of names the budget that a result is about.
+func (r *Result) of(s bridge.Scope) {
+	r.Account = s.Account
+	if parts(s) > 0 {
+		r.Scope = &s
+	}
 }
 
 // Changed reports whether the answer itself did something.
@@ -127,7 +136,7 @@ func (d *Desk) needs(stake bridge.Money) int {
 // asked names who may be asked about a question: those of its budgets, near its
 // end the escalation too, never the requester.
 func (d *Desk) asked(r *bridge.Rental) []string {
-	out := d.approversOf(r.Account)
+	out := d.approversOf(r.Scope())
 	if !r.Escalated.IsZero() {
 		out = append(out, d.Rules.Approval().Escalation...)
 	}

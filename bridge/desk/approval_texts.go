@@ -62,6 +62,9 @@ func (l Lang) Result(r *Result) string {
 		"rental": string(r.Rental), "who": r.Who, "at": Clock(r.At), "account": string(r.Account), "detail": r.Detail,
 		"given": strconv.Itoa(r.Given), "needs": strconv.Itoa(r.Needs), "approvers": nobody,
 	}
+	if r.Scope != nil {
+		f["account"] = l.Scope(*r.Scope)
+	}
 	if len(r.Approvers) > 0 {
 		f["approvers"] = strings.Join(r.Approvers, ", ")
 	}

@@ -19,7 +19,8 @@ type BudgetRequest struct {
 type BudgetAnswer struct {
 	Account bridge.Account `json:"account"`
 	Budgets []Balance      `json:"budgets"` // widest first
-	// Room is what can be rented at once: what the tightest of them has left.
+	// Room is what can be rented at once: what the tightest of those has left that
+	// cover everything.
 	Room    bridge.Money `json:"room"`
 	Holding []Rental     `json:"holding"` // the largest hold first
 }
@@ -31,20 +32,12 @@ func (d *Desk) Budget(ctx context.Context, p Person, q BudgetRequest) (BudgetAns
 		return BudgetAnswer{}, err
 	}
 	a := BudgetAnswer{Account: account, Holding: []Rental{}}
-	bs, err := d.balances(ctx, account)
+	bs, err := d.pathBalances(ctx, account)
 	if err != nil {
 		return BudgetAnswer{}, err
 	}
 	a.Budgets = asBalances(bs)
-	for i := range a.Budgets {
-		b := &a.Budgets[i]
-		if j := slices.IndexFunc(d.Rules.Budgets(), func(x bridge.Budget) bool { return x.Account == b.Account }); j >= 0 {
-			b.Approvers = d.Rules.Budgets()[j].Approvers
-		}
-		if i == 0 || b.Left.Currency == a.Room.Currency && b.Left.Micro < a.Room.Micro {
-			a.Room = b.Left
-		}
-	}
+	a.Room = roomIn(a.Budgets)
 	live, err := d.live(ctx)
 	if err != nil {
 		return BudgetAnswer{}, err
@@ -56,6 +49,23 @@ func (d *Desk) Budget(ctx context.Context, p Person, q BudgetRequest) (BudgetAns
 	}
 	slices.SortStableFunc(a.Holding, func(x, y Rental) int { return int(max(-1, min(1, y.Hold.Micro-x.Hold.Micro))) })
 	return a, nil
+}
+
+// roomIn is what the tightest budget of everything has left. Where all are of
+// single clouds and classes, it is the most that one of those has.
+func roomIn(bs []Balance) bridge.Money {
+	var room bridge.Money
+	whole := slices.ContainsFunc(bs, func(b Balance) bool { return parts(b.Scope()) == 0 })
+	for i := range bs {
+		b := &bs[i]
+		switch left := b.Left; {
+		case whole && parts(b.Scope()) > 0:
+		case room.Currency == "",
+			left.Currency == room.Currency && (left.Micro < room.Micro) == whole:
+			room = left
+		}
+	}
+	return room
 }
 
 // projectOf finds a project by name that a person may ask about: one they spend
@@ -90,7 +100,7 @@ func (d *Desk) projectOf(ctx context.Context, p Person, name string) (bridge.Acc
 		return "", d.noProject(name, known)
 	case len(found) > 1:
 		return "", wrong(BadRequest, "spillway budget "+string(found[0]), "%q may be any of %s", name, joined(found))
-	case p.may(SeeAll), slices.ContainsFunc(mine, func(m bridge.Account) bool { return under(m, found[0]) }), d.approvesSome(p, found[0]):
+	case p.may(SeeAll), slices.ContainsFunc(mine, func(m bridge.Account) bool { return under(m, found[0]) }), d.approvesFor(p, found[0]):
 		return found[0], nil
 	}
 	return "", wrong(Forbidden, "spillway whoami", "you neither spend from %s nor approve for it", found[0])

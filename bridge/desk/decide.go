@@ -84,7 +84,7 @@ func (d *Desk) answered(ctx context.Context, r *bridge.Rental, kind ResultKind) 
 	if a.Result.Needs = d.needs(stake); a.Repeated {
 		return a, nil
 	}
-	bs, err := d.balances(ctx, r.Account)
+	bs, err := d.balances(ctx, r.Scope())
 	a.Budgets = asBalances(bs)
 	return a, err
 }
@@ -144,7 +144,7 @@ func (d *Desk) question(ctx context.Context, typed string) (bridge.Rental, error
 // every budget the rental exceeds (of any budget above it, when it exceeds
 // none), and within their authority. A no needs only one of the budgets, or an
 // admin, and no authority.
-func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bool) ([]bridge.Balance, error) {
+func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bool) ([]balance, error) {
 	refuse := func(kind ResultKind, change func(*Result)) error {
 		res := d.result(kind, r)
 		res.Approvers = d.asked(r)
@@ -154,21 +154,21 @@ func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bo
 	if p.own(r) {
 		return nil, refuse(ResultOwn, func(*Result) {})
 	}
-	bs, err := d.balances(ctx, r.Account)
+	bs, err := d.balances(ctx, r.Scope())
 	if err != nil {
 		return nil, err
 	}
 	if !yes && p.Is(Admin) {
 		return bs, nil
 	}
-	if !d.approvesSome(p, r.Account) {
+	if !d.approvesSome(p, r.Scope()) {
 		return nil, refuse(ResultNotAllowed, func(*Result) {})
 	}
 	if !yes || r.State != bridge.StateWaiting {
 		return bs, nil
 	}
-	if b := d.otherBudget(p, r, bs); b != nil {
-		return nil, refuse(ResultOther, func(x *Result) { x.Account, x.Approvers = b.Account, b.Approvers })
+	if b := otherBudget(p, r, bs); b != nil {
+		return nil, refuse(ResultOther, func(x *Result) { x.of(b.Scope()); x.Approvers = b.budget.Approvers })
 	}
 	stake, err := d.stake(ctx, r)
 	if err != nil {
@@ -183,26 +183,22 @@ func (d *Desk) mayDecide(ctx context.Context, p Person, r *bridge.Rental, yes bo
 
 // otherBudget finds a budget that the rental exceeds and the person is no
 // approver of. Above a hard one nobody is, see answerable.
-func (d *Desk) otherBudget(p Person, r *bridge.Rental, bs []bridge.Balance) *bridge.Budget {
-	chain := r.Account.Ancestors()
-	for _, b := range d.Rules.Budgets() {
-		if b.Hard || !slices.Contains(chain, b.Account) || p.approves(&b) {
-			continue
-		}
-		if slices.ContainsFunc(bs, func(x bridge.Balance) bool { return x.Account == b.Account && exceeds(r, &x) }) {
-			return &b
+func otherBudget(p Person, r *bridge.Rental, bs []balance) *balance {
+	for i := range bs {
+		if b := &bs[i]; !b.Hard && !p.approves(&b.budget) && exceeds(r, b) {
+			return b
 		}
 	}
 	return nil
 }
 
-func exceeds(r *bridge.Rental, b *bridge.Balance) bool {
+func exceeds(r *bridge.Rental, b *balance) bool {
 	left, err := b.Left()
 	return err != nil || above(r.Hold, left) || left.Micro <= 0
 }
 
 // answerable refuses what the transaction would refuse anyway, with words.
-func (d *Desk) answerable(ctx context.Context, p Person, r *bridge.Rental, q *DecideRequest, bs []bridge.Balance) error {
+func (d *Desk) answerable(ctx context.Context, p Person, r *bridge.Rental, q *DecideRequest, bs []balance) error {
 	if err := d.meantBy(r, q); err != nil || !q.Yes {
 		return err
 	}
@@ -235,14 +231,14 @@ func (d *Desk) meantBy(r *bridge.Rental, q *DecideRequest) error {
 }
 
 // overHard refuses a yes above a hard budget.
-func (d *Desk) overHard(r *bridge.Rental, bs []bridge.Balance) error {
+func (d *Desk) overHard(r *bridge.Rental, bs []balance) error {
 	for i := range bs {
 		b := &bs[i]
 		if !b.Hard || !exceeds(r, b) {
 			continue
 		}
 		res := d.result(ResultHard, r)
-		res.Account = b.Account
+		res.of(b.Scope())
 		if left, err := b.Left(); err == nil {
 			res.Limit = left
 		}

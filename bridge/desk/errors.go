@@ -128,6 +128,8 @@ func inChinese(args []any) []any {
 			a = chineseRights[x]
 		case anyOf:
 			a = x.joined(" 或 ")
+		case bridge.Scope:
+			a = Chinese.Scope(x)
 		}
 		out = append(out, a)
 	}

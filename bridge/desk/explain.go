@@ -29,7 +29,10 @@ type ExplainAnswer struct {
 	// Why and Change are the verdict in sentences.
 	Why    string `json:"why,omitempty"`
 	Change string `json:"change,omitempty"`
-	Waits  int64  `json:"waiting_seconds"`
+	// Billing is how the offer that the verdict speaks of is charged, in words,
+	// where that is more than the time.
+	Billing string `json:"billing,omitempty"`
+	Waits   int64  `json:"waiting_seconds"`
 	// Budgets are those of the account that would pay, widest first.
 	Budgets []Balance     `json:"budgets"`
 	Rentals []Rental      `json:"rentals"` // made for it, newest first
@@ -52,14 +55,14 @@ func (d *Desk) Explain(ctx context.Context, p Person, q ExplainRequest) (Explain
 	if owner == "" {
 		return ExplainAnswer{}, wrong(NotFound, "spillway queue", "no job %s waits or runs, and nothing was ever rented for it", q.Job)
 	}
-	asked := a.Verdict != nil && a.Verdict.Account != "" && d.approvesSome(p, a.Verdict.Account)
+	asked := a.Verdict != nil && a.Verdict.Account != "" && d.approvesFor(p, a.Verdict.Account)
 	if owner != p.Name && !p.may(SeeAll) && !asked {
 		return ExplainAnswer{}, wrong(Forbidden, "spillway queue", "job %s is not yours", q.Job)
 	}
 	if v := a.Verdict; v != nil {
 		a.Why, a.Change = q.Lang.Why(v), q.Lang.Change(v)
 		if v.Account != "" {
-			bs, err := d.balances(ctx, v.Account)
+			bs, err := d.pathBalances(ctx, v.Account)
 			if err != nil {
 				return ExplainAnswer{}, err
 			}
@@ -91,6 +94,7 @@ func (d *Desk) find(q *ExplainRequest, a *ExplainAnswer) (owner string, err erro
 			at, owner = append(at, queue.Cluster), dem.User
 			a.Cluster, a.Job, a.State, a.Demand = queue.Cluster, dem.Job, "pending", dem
 			a.Verdict = verdicts[jobKey{dem.Cluster, dem.Job}]
+			a.Billing = q.Lang.billingOf(a.Verdict, &snap, &plan)
 			a.Waits = int64(waited(dem, d.Now()) / time.Second)
 		} else if j := slices.IndexFunc(queue.Runs, func(x bridge.Run) bool { return sameJob(x.Job, q.Job) }); j >= 0 {
 			run := &queue.Runs[j]

@@ -81,7 +81,7 @@ func (d *Desk) extension(ctx context.Context, p Person, q *ExtendRequest) (*long
 	if err != nil {
 		return &longer{}, err
 	}
-	x := &longer{r: r, ExtendAnswer: ExtendAnswer{Was: r.Expires, Approvers: d.approversOf(r.Account)}}
+	x := &longer{r: r, ExtendAnswer: ExtendAnswer{Was: r.Expires, Approvers: d.approversOf(r.Scope())}}
 	if err := d.extendable(p, &r); err != nil {
 		return x, err
 	}
@@ -196,7 +196,7 @@ func (d *Desk) extendedBefore(ctx context.Context, p Person, q *ExtendRequest, x
 
 // affordLonger looks at money: room, a question, or no.
 func (d *Desk) affordLonger(ctx context.Context, x *longer) error {
-	bs, err := d.balances(ctx, x.r.Account)
+	bs, err := d.balances(ctx, x.r.Scope())
 	if err != nil {
 		return err
 	}
@@ -205,20 +205,20 @@ func (d *Desk) affordLonger(ctx context.Context, x *longer) error {
 		return err
 	}
 	if len(bs) == 0 {
-		return wrong(OverBudget, "spillway spend", "no budget covers %s", x.r.Account)
+		return wrong(OverBudget, "spillway spend", "no budget covers %s", x.r.Scope())
 	}
 	for i := range bs {
 		left, err := bs[i].Left()
 		over, err2 := x.More.Sub(left)
 		switch {
 		case err != nil || err2 != nil:
-			return wrong(OverBudget, "spillway spend", "the budget of %s is in another currency, and no rate is ever guessed", bs[i].Account)
-		case over.Micro <= 0:
+			return wrong(OverBudget, "spillway spend", "the budget of %s is in another currency, and no rate is ever guessed", bs[i].Scope())
+		case over.Micro <= 0 || x.More.IsZero(): // nothing has room everywhere
 			continue
 		case bs[i].Hard:
-			return wrong(OverBudget, "spillway spend "+string(bs[i].Account), "the budget of %s is hard, no approval may exceed it: %s left, at most %s needed", bs[i].Account, left.Floor(), x.More)
+			return wrong(OverBudget, "spillway spend "+string(bs[i].Account), "the budget of %s is hard, no approval may exceed it: %s left, at most %s needed", bs[i].Scope(), left.Floor(), x.More)
 		case !x.terms.Ask:
-			return wrong(OverBudget, "spillway spend "+string(bs[i].Account), "%s has %s left, at most %s is needed, and policy lets nobody be asked", bs[i].Account, left.Floor(), x.More)
+			return wrong(OverBudget, "spillway spend "+string(bs[i].Account), "%s has %s left, at most %s is needed, and policy lets nobody be asked", bs[i].Scope(), left.Floor(), x.More)
 		}
 		x.Outcome, x.why = AskOne, bridge.ReasonOverBudget
 		if over.Micro > x.Over.Micro {

@@ -73,9 +73,9 @@ func (b *books) Balances(_ context.Context, _ time.Time, budgets []bridge.Budget
 	defer b.mu.Unlock()
 	out := make([]bridge.Balance, 0, len(budgets))
 	for _, x := range budgets {
-		bal := bridge.Balance{Account: x.Account, Period: "2026-11", Limit: x.Limit, Posted: b.spent[x.Account], Hard: x.Hard}
+		bal := bridge.Balance{Account: x.Account, Cloud: x.Cloud, GPU: x.GPU, Period: "2026-11", Limit: x.Limit, Posted: b.spent[x.Account], Hard: x.Hard}
 		for i := range b.rentals {
-			if r := &b.rentals[i]; r.State.Held() && under(r.Account, x.Account) {
+			if r := &b.rentals[i]; r.State.Held() && x.Scope().Covers(r.Scope()) {
 				bal.Held, _ = bal.Held.Add(r.Hold)
 			}
 		}
@@ -225,12 +225,12 @@ func (b *books) ApproveExtension(ctx context.Context, d bridge.Decision, q, r br
 // room checks the budgets; the lock is held.
 func (b *books) room(r *bridge.Rental, budgets []bridge.Budget, softToo bool) error {
 	for _, x := range budgets {
-		if !under(r.Account, x.Account) || softToo && !x.Hard {
+		if !x.Scope().Covers(r.Scope()) || softToo && !x.Hard {
 			continue
 		}
 		sum := b.spent[x.Account].Micro + r.Hold.Micro
 		for i := range b.rentals {
-			if o := &b.rentals[i]; o.ID != r.ID && o.State.Held() && under(o.Account, x.Account) {
+			if o := &b.rentals[i]; o.ID != r.ID && o.State.Held() && x.Scope().Covers(o.Scope()) {
 				sum += o.Hold.Micro
 			}
 		}

@@ -80,6 +80,8 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 		q.Why = t.Why
 	case rulesOut(t, &o.Pool):
 		q.Why, q.barred = bridge.ReasonNoOffer, true
+	case o.Bar != "":
+		q.Why = o.Bar
 	case t.MaxRate.Micro > 0 && (o.Rate.Currency != t.MaxRate.Currency || o.Rate.Micro > t.MaxRate.Micro),
 		above(q.AtMost, t.MaxCost), above(q.AtMost, r.wish.Max):
 		q.Why = bridge.ReasonTooDear
@@ -131,15 +133,21 @@ func (r *request) down(p bridge.Pool, now time.Time) bool {
 	return slices.ContainsFunc(r.snap.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p && now.Before(h.DownUntil) })
 }
 
+// scope is where a rental of an offer counts.
+func (r *request) scope(o *bridge.Offer) bridge.Scope {
+	return bridge.Scope{Account: r.account, Cloud: o.Pool.Cloud, GPU: o.Shape.GPUType}
+}
+
 // afford looks at the budgets: room, a question, or no.
 func (r *request) afford(q *Quoted) error {
-	if len(r.bs) == 0 {
+	bs := covering(r.bs, r.scope(&q.offer))
+	if len(bs) == 0 {
 		q.Why = bridge.ReasonUnfunded
 		return nil
 	}
 	q.Outcome, q.Why = AtOnce, ""
-	for i := range r.bs {
-		b := &r.bs[i]
+	for i := range bs {
+		b := &bs[i]
 		left, err := b.Left()
 		if err != nil {
 			return fmt.Errorf("balance of %s: %w", b.Account, err)
@@ -149,7 +157,7 @@ func (r *request) afford(q *Quoted) error {
 			q.Outcome, q.Why, q.tight = Refused, bridge.ReasonNoBudget, *b
 			return nil //nolint:nilerr // an amount this budget cannot pay is an answer, not a fault
 		}
-		if over.Micro <= 0 {
+		if over.Micro <= 0 || q.AtMost.IsZero() { // nothing has room everywhere
 			continue
 		}
 		if over.Micro > q.Over.Micro || b.Hard {

@@ -91,7 +91,7 @@ func (d *Desk) payer(ctx context.Context, p Person, r *request) error {
 	if project == "" {
 		return r.no(NotFound, "spillway spend", "policy knows no project %q", account)
 	}
-	allowed := p.Is(Admin) || slices.Contains(mine, project) || p.belongs(project) || d.approvesSome(p, project)
+	allowed := p.Is(Admin) || slices.Contains(mine, project) || p.belongs(project) || d.approvesFor(p, project)
 	if !allowed {
 		return r.no(Forbidden, "spillway whoami", "you do not spend from %s: no job of yours uses it, and you are not in the group %s", project, lastOf(project))
 	}
@@ -144,11 +144,18 @@ func (d *Desk) project(name string, r *request) (bridge.Account, *bridge.Terms) 
 	return "", terms
 }
 
-// approvesSome reports whether the person may approve for an account.
-func (d *Desk) approvesSome(p Person, account bridge.Account) bool {
-	chain := account.Ancestors()
+// approvesFor reports whether the person may approve anything for an account.
+func (d *Desk) approvesFor(p Person, account bridge.Account) bool {
 	return slices.ContainsFunc(d.Rules.Budgets(), func(b bridge.Budget) bool {
-		return slices.Contains(chain, b.Account) && p.approves(&b)
+		return under(account, b.Account) && p.approves(&b)
+	})
+}
+
+// approvesSome reports whether the person may approve for a budget that what is
+// spent in a scope counts in.
+func (d *Desk) approvesSome(p Person, spent bridge.Scope) bool {
+	return slices.ContainsFunc(d.Rules.Budgets(), func(b bridge.Budget) bool {
+		return b.Scope().Covers(spent) && p.approves(&b)
 	})
 }
 

@@ -65,7 +65,7 @@ func (d *Desk) Question(ctx context.Context, p Person, q QuestionRequest) (Quest
 }
 
 func (d *Desk) asQuestion(ctx context.Context, p Person, r *bridge.Rental, lang Lang) (Question, error) {
-	bs, err := d.balances(ctx, r.Account)
+	bs, err := d.balances(ctx, r.Scope())
 	if err != nil {
 		return Question{}, err
 	}
@@ -79,7 +79,7 @@ func (d *Desk) asQuestion(ctx context.Context, p Person, r *bridge.Rental, lang 
 	for i := range bs {
 		if exceeds(r, &bs[i]) {
 			out.Exceeds = append(out.Exceeds, out.Budgets[i])
-			v.Limit, v.Left = bs[i].Account, out.Budgets[i].Left
+			limitedBy(&v, &bs[i])
 		}
 	}
 	out.Why = lang.Why(&v)
@@ -101,5 +101,5 @@ func (d *Desk) asQuestion(ctx context.Context, p Person, r *bridge.Rental, lang 
 // sees reports whether a person may look at a rental: their own, or one they
 // could be asked to approve.
 func (d *Desk) sees(p Person, r *bridge.Rental) bool {
-	return p.owns(r) || p.may(SeeAll) || d.approvesSome(p, r.Account)
+	return p.owns(r) || p.may(SeeAll) || d.approvesSome(p, r.Scope())
 }

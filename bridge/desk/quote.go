@@ -60,11 +60,13 @@ type Quoted struct {
 	Why      bridge.Reason `json:"why,omitempty"` // when not at once
 	Text     string        `json:"text,omitempty"`
 	Over     bridge.Money  `json:"over"` // by how much it exceeds the tightest budget
+	// Billing is what is paid for beyond the time asked for, in words; empty: nothing.
+	Billing string `json:"billing,omitempty"`
 
 	offer   bridge.Offer
 	ceiling bridge.Rate
 	life    time.Duration
-	tight   bridge.Balance
+	tight   balance
 	barred  bool // by policy, whatever it costs
 }
 
@@ -77,7 +79,7 @@ type request struct {
 	terms   *bridge.Terms
 	demand  *bridge.Demand // of wish.Job
 	snap    bridge.Snapshot
-	bs      []bridge.Balance
+	bs      []balance    // of all clouds and classes
 	pool    *bridge.Pool // if only this one is meant
 }
 
@@ -141,7 +143,7 @@ func (d *Desk) understand(ctx context.Context, p Person, w Wish, verb string) (*
 	if err := d.payer(ctx, p, req); err != nil {
 		return nil, err
 	}
-	req.bs, err = d.balances(ctx, req.account)
+	req.bs, err = d.pathBalances(ctx, req.account)
 	return req, err
 }
 
@@ -286,6 +288,7 @@ func (d *Desk) quotes(r *request, lang Lang) ([]Quoted, error) {
 		if err := d.judge(r, &q); err != nil {
 			return nil, err
 		}
+		q.Billing = lang.billing(o.Billing(), q.life)
 		if q.Why != "" {
 			q.Text = lang.Short(q.Why)
 		}

@@ -72,11 +72,12 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 		return RentAnswer{}, err
 	}
 	req.pool = pool
-	a := RentAnswer{Understood: req.wish.String(), Duration: req.wish.Seconds, Budgets: asBalances(req.bs), Approvers: d.approversOf(req.account)}
+	a := RentAnswer{Understood: req.wish.String(), Duration: req.wish.Seconds, Budgets: asBalances(req.bs), Approvers: []string{}}
 	key := q.key(p, &req.wish)
 	if before, ok, err := d.rentedBefore(ctx, &q, key); err != nil {
 		return RentAnswer{}, err
 	} else if ok {
+		a.Budgets, a.Approvers = asBalances(covering(req.bs, before.Scope())), d.approversOf(before.Scope())
 		a.Rental, a.Repeated, a.Waiting = asRental(&before, d.Now()), before.Key != key || q.Delivery == "" || q.Size != 0, before.State == bridge.StateWaiting
 		return a, nil
 	}
@@ -94,6 +95,8 @@ func (d *Desk) Rent(ctx context.Context, p Person, q RentRequest) (RentAnswer, e
 	if err != nil {
 		return RentAnswer{}, err
 	}
+	spent := req.scope(&best.offer)
+	a.Budgets, a.Approvers = asBalances(covering(req.bs, spent)), d.approversOf(spent)
 	r, err := d.draw(ctx, req.order(best, p), key, &req.wish)
 	if err != nil {
 		return RentAnswer{}, refused(err, req)
@@ -215,11 +218,12 @@ func refusal(r *request, best *Quoted) error {
 		return e.says("policy does not allow this cloud, region or market: %s", Place(best.Pool))
 	case bridge.ReasonUnfunded:
 		e.Kind, v.Detail = OverBudget, string(r.account)
+		if len(r.bs) > 0 {
+			v.Detail = r.scope(&best.offer).String()
+		}
 	case bridge.ReasonNoBudget:
 		e.Kind = OverBudget
-		if left, err := best.tight.Left(); err == nil {
-			v.Left, v.Limit = left, best.tight.Account
-		}
+		limitedBy(&v, &best.tight)
 	case bridge.ReasonTooDear:
 		if above(best.AtMost, r.wish.Max) {
 			e = e.says("it may cost up to %s, more than the %s you gave", best.AtMost, r.wish.Max)
@@ -310,12 +314,24 @@ func refused(err error, r *request) error {
 	return e
 }
 
-// approversOf names who may be asked about an account, never twice.
-func (d *Desk) approversOf(a bridge.Account) []string {
+// limitedBy names the budget that a verdict is about.
+func limitedBy(v *bridge.Verdict, b *balance) {
+	left, err := b.Left()
+	if err != nil {
+		return
+	}
+	v.Left, v.Limit = left, b.Account
+	if s := b.Scope(); parts(s) > 0 {
+		v.Scope = &s
+	}
+}
+
+// approversOf names who may be asked about what is spent in a scope, never
+// twice.
+func (d *Desk) approversOf(spent bridge.Scope) []string {
 	out := append([]string{}, d.Roles.Approvers...)
-	chain := a.Ancestors()
 	for _, b := range d.Rules.Budgets() {
-		if slices.Contains(chain, b.Account) {
+		if b.Scope().Covers(spent) {
 			out = append(out, b.Approvers...)
 		}
 	}

@@ -10,10 +10,13 @@ import (
 )
 
 // ReportRequest asks for a short report of what a project spends in the period
-// of now. Words are a period (day, week, month) and a project, in any order.
+// of now. Words are a period (day, week, month), a project, and a cloud or a
+// class of GPU that some budget is of, in any order.
 type ReportRequest struct {
 	Words   []string          `json:"words,omitempty"`
 	Project string            `json:"project,omitempty"`
+	Cloud   string            `json:"cloud,omitempty"` // empty: all
+	GPU     string            `json:"gpu,omitempty"`   // empty: all
 	Every   bridge.PeriodKind `json:"every,omitempty"` // empty: that of its budget
 }
 
@@ -21,6 +24,8 @@ type ReportRequest struct {
 // to by its end.
 type ReportAnswer struct {
 	Account bridge.Account    `json:"account"`
+	Cloud   string            `json:"cloud,omitempty"`
+	GPU     string            `json:"gpu,omitempty"`
 	Every   bridge.PeriodKind `json:"every"`
 	From    time.Time         `json:"from"`
 	To      time.Time         `json:"to"`
@@ -52,7 +57,7 @@ func (d *Desk) Report(ctx context.Context, p Person, q ReportRequest) (ReportAns
 			w = strings.ToLower(strings.TrimLeft(w, "-@"))
 			if every, ok := everyOf(w); ok {
 				q.Every = every
-			} else if w != "project" && w != "for" && w != "this" {
+			} else if !d.narrows(&q, w) && w != "project" && w != "for" && w != "this" && w != "on" {
 				q.Project = w
 			}
 		}
@@ -61,13 +66,13 @@ func (d *Desk) Report(ctx context.Context, p Person, q ReportRequest) (ReportAns
 	if err != nil {
 		return ReportAnswer{}, err
 	}
-	b, limited := d.budgetFor(account, q.Every)
-	a := ReportAnswer{Account: account, Every: b.Every, Zone: b.Zone.String(), Days: []Day{}}
+	b, limited := d.budgetFor(bridge.Scope{Account: account, Cloud: q.Cloud, GPU: q.GPU}, q.Every)
+	a := ReportAnswer{Account: account, Cloud: q.Cloud, GPU: q.GPU, Every: b.Every, Zone: b.Zone.String(), Days: []Day{}}
 	now := d.Now()
 	a.From, a.To = periodOf(now, b.Every, b.Zone)
-	bs, err := d.Reader.Balances(ctx, now, []bridge.Budget{b})
+	bs, err := d.weigh(ctx, []bridge.Budget{b})
 	if err != nil {
-		return a, unreadable(err)
+		return a, err
 	}
 	a.Posted, a.Held = bs[0].Posted, bs[0].Held
 	if limited {
@@ -83,14 +88,30 @@ func (d *Desk) Report(ctx context.Context, p Person, q ReportRequest) (ReportAns
 	return a, nil
 }
 
-// budgetFor is the project's budget with a period, or one without a limit in
+// narrows reads a word that is a cloud or a class of some budget.
+func (d *Desk) narrows(q *ReportRequest, word string) bool {
+	for _, b := range d.Rules.Budgets() {
+		switch {
+		case b.Cloud != "" && strings.EqualFold(b.Cloud, word):
+			q.Cloud = b.Cloud
+		case b.GPU != "" && strings.EqualFold(b.GPU, word):
+			q.GPU = b.GPU
+		default:
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// budgetFor is the budget of a scope with a period, or one without a limit in
 // the zone and currency of the nearest; false for such a one.
-func (d *Desk) budgetFor(account bridge.Account, every bridge.PeriodKind) (bridge.Budget, bool) {
-	out := bridge.Budget{Account: account, Every: every, Zone: time.UTC}
+func (d *Desk) budgetFor(s bridge.Scope, every bridge.PeriodKind) (bridge.Budget, bool) {
+	out := bridge.Budget{Account: s.Account, Cloud: s.Cloud, GPU: s.GPU, Every: every, Zone: time.UTC}
 	if every == "" {
 		out.Every = bridge.Month
 	}
-	chain := account.Ancestors()
+	chain := s.Account.Ancestors()
 	for _, b := range d.Rules.Budgets() { // the nearest comes last among its like
 		if !slices.Contains(chain, b.Account) {
 			continue
@@ -99,7 +120,7 @@ func (d *Desk) budgetFor(account bridge.Account, every bridge.PeriodKind) (bridg
 			out.Zone = b.Zone
 		}
 		out.Limit.Currency = b.Limit.Currency
-		if b.Account == account && (every == "" || b.Every == every) {
+		if b.Scope() == s && (every == "" || b.Every == every) {
 			if b.Zone == nil {
 				b.Zone = time.UTC
 			}
@@ -151,9 +172,10 @@ func (d *Desk) running(ctx context.Context, a *ReportAnswer, look *bridge.Outloo
 		return err
 	}
 	a.Open = bridge.Money{Currency: a.Posted.Currency}
+	scope := bridge.Scope{Account: a.Account, Cloud: a.Cloud, GPU: a.GPU}
 	for i := range live {
 		r := &live[i]
-		if !r.State.Held() || !under(r.Account, a.Account) || r.Hold.Currency != a.Posted.Currency {
+		if !r.State.Held() || !scope.Covers(r.Scope()) || r.Hold.Currency != a.Posted.Currency {
 			continue
 		}
 		a.Open.Micro += r.Cost.Micro

@@ -33,10 +33,10 @@ func (l Lang) of(w bridge.Reason) wording {
 func (l Lang) Short(w bridge.Reason) string { return l.of(w).Short }
 
 // Why says a verdict in one sentence.
-func (l Lang) Why(v *bridge.Verdict) string { return fill(l.of(v.Why).Why, facts(v)) }
+func (l Lang) Why(v *bridge.Verdict) string { return fill(l.of(v.Why).Why, l.facts(v)) }
 
 // Change says what would make a verdict different.
-func (l Lang) Change(v *bridge.Verdict) string { return fill(l.of(v.Why).Change, facts(v)) }
+func (l Lang) Change(v *bridge.Verdict) string { return fill(l.of(v.Why).Change, l.facts(v)) }
 
 // notAllowed says that policy rules out a cloud, region or market.
 func (l Lang) notAllowed() string {
@@ -46,10 +46,13 @@ func (l Lang) notAllowed() string {
 	return "policy does not allow this cloud, region or market"
 }
 
-func facts(v *bridge.Verdict) map[string]string {
+func (l Lang) facts(v *bridge.Verdict) map[string]string {
 	f := map[string]string{
 		"rule": v.Rule, "rental": string(v.Rental), "limit": string(v.Limit), "detail": v.Detail,
 		"job": string(v.Job), "until": Clock(v.Until),
+	}
+	if v.Scope != nil {
+		f["limit"] = l.Scope(*v.Scope)
 	}
 	if v.Pool != nil {
 		f["pool"] = Place(*v.Pool)

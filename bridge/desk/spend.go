@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -21,29 +22,21 @@ type SpendAnswer struct {
 	Approvers []string `json:"approvers,omitempty"`
 }
 
-// Balance is one account in one period: left is limit less posted less held.
+// Balance is one budget in one period: left is limit less posted less held.
 type Balance struct {
-	Account   bridge.Account `json:"account"`
-	Period    string         `json:"period"`
-	Limit     bridge.Money   `json:"limit"`
-	Posted    bridge.Money   `json:"posted"`
-	Held      bridge.Money   `json:"held"`
-	Left      bridge.Money   `json:"left"`
-	Hard      bool           `json:"hard"`
-	Approvers []string       `json:"approvers,omitempty"`
-}
-
-func asBalances(bs []bridge.Balance) []Balance {
-	out := make([]Balance, 0, len(bs))
-	for i := range bs {
-		b := &bs[i]
-		left, err := b.Left()
-		if err != nil {
-			left = bridge.Money{Currency: b.Limit.Currency} // nothing is left where the sum makes no sense
-		}
-		out = append(out, Balance{Account: b.Account, Period: b.Period, Limit: b.Limit, Posted: b.Posted, Held: b.Held, Left: left, Hard: b.Hard})
-	}
-	return out
+	Account bridge.Account    `json:"account"`
+	Cloud   string            `json:"cloud,omitempty"` // that it is of alone; empty: all
+	GPU     string            `json:"gpu,omitempty"`   // class that it is of alone; empty: all
+	Every   bridge.PeriodKind `json:"every,omitempty"`
+	Period  string            `json:"period"`
+	Limit   bridge.Money      `json:"limit"`
+	Posted  bridge.Money      `json:"posted"`
+	Held    bridge.Money      `json:"held"`
+	Left    bridge.Money      `json:"left"`
+	Hard    bool              `json:"hard"`
+	// State is ok, used-up, or over-committed: less than is posted and held already.
+	State     bridge.BudgetState `json:"state,omitempty"`
+	Approvers []string           `json:"approvers,omitempty"`
 }
 
 // Spend answers what each account has spent, holds and has left.
@@ -66,19 +59,14 @@ func (d *Desk) Spend(ctx context.Context, p Person, q SpendRequest) (SpendAnswer
 			shown = append(shown, b)
 		}
 	}
-	bs, err := d.Reader.Balances(ctx, d.Now(), shown)
+	bs, err := d.weigh(ctx, shown)
 	if err != nil {
-		return SpendAnswer{}, unreadable(err)
+		return SpendAnswer{}, err
 	}
 	a := SpendAnswer{Accounts: asBalances(bs), Approvers: d.Roles.Approvers}
-	for i := range a.Accounts {
-		row := &a.Accounts[i]
-		if j := slices.IndexFunc(budgets, func(b bridge.Budget) bool { return b.Account == row.Account }); j >= 0 {
-			row.Approvers = budgets[j].Approvers
-		}
-	}
 	slices.SortStableFunc(a.Accounts, func(x, y Balance) int {
-		return slices.Compare(strings.Split(string(x.Account), "/"), strings.Split(string(y.Account), "/"))
+		return cmp.Or(slices.Compare(strings.Split(string(x.Account), "/"), strings.Split(string(y.Account), "/")),
+			parts(x.Scope())-parts(y.Scope()), strings.Compare(x.Cloud, y.Cloud), strings.Compare(x.GPU, y.GPU))
 	})
 	return a, nil
 }
