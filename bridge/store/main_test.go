@@ -15,15 +15,25 @@ var soak = os.Getenv("SPILLWAY_SOAK") == "1"
 // TestMain also is the program that the crash tests kill.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childVariable); dir != "" {
-		if err := child(dir); err != nil {
+		err := error(nil)
+		if what := os.Getenv(doVariable); what != "" {
+			err = crashing(dir, what, os.Getenv(pointVariable))
+		} else {
+			err = child(dir)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
-	size := map[string]string{"rapid.checks": "15", "rapid.steps": "40"}
-	if soak {
-		size = map[string]string{"rapid.checks": "300", "rapid.steps": "150"}
+	flag.Parse()
+	size := map[string]string{"rapid.checks": "1000", "rapid.steps": "60"}
+	switch {
+	case soak:
+		size = map[string]string{"rapid.checks": "3000", "rapid.steps": "150"}
+	case testing.Short():
+		size = map[string]string{"rapid.checks": "15", "rapid.steps": "40"}
 	}
 	for name, value := range size { // flags given by hand win
 		if err := flag.Set(name, value); err != nil {

@@ -53,6 +53,9 @@ func (s *Store) Approve(ctx context.Context, d bridge.Decision, r bridge.Rental,
 		if err := w.approvable(&d, was, next); err != nil {
 			return err
 		}
+		if next.Extends != "" && next.State != bridge.StateWaiting {
+			return fmt.Errorf("it extends %s and becomes no machines: %w", next.Extends, ErrState)
+		}
 		next.Yeses = append(slices.Clone(was.Yeses), bridge.Yes{Who: d.Who, At: w.now})
 		if next.State == bridge.StateWaiting {
 			return w.update(ctx, was, next, news)
