@@ -13,7 +13,9 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-func at(day, hour, minute int) time.Time { return time.Date(2026, 11, day, hour, minute, 0, 0, time.UTC) }
+func at(day, hour, minute int) time.Time {
+	return time.Date(2026, 11, day, hour, minute, 0, 0, time.UTC)
+}
 
 func usd(micro int64) bridge.Money { return bridge.Money{Micro: micro, Currency: "USD"} }
 

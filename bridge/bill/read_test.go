@@ -185,7 +185,9 @@ func TestTagsOfAnotherStoreAreNotOurs(t *testing.T) {
 
 func TestFaultsOfABillHaveTheirPlace(t *testing.T) {
 	good := focusRow("1.00", "Usage", "", "2026-11-30T08:00:00Z", "2026-11-30T09:00:00Z", "i-1", "")
-	row := func(old, with string) string { return focusHeader + good + strings.Replace(strings.Replace(good, "i-1", "i-2", 1), old, with, 1) }
+	row := func(old, with string) string {
+		return focusHeader + good + strings.Replace(strings.Replace(good, "i-1", "i-2", 1), old, with, 1)
+	}
 	cases := map[string]struct {
 		text string
 		want Fault

@@ -26,6 +26,7 @@ type localcloudCmd struct {
 	Hosts   []string `help:"Names that machines can resolve." placeholder:"NAME=ADDRESS"`
 	Agent   string   `help:"Program that every machine's image brings as its agent; without it machines fetch theirs." placeholder:"FILE"`
 	Hollow  bool     `help:"Machines that only exist on paper: no root, no programs, for trying the interface."`
+	Bill    string   `help:"Print what this cloud charges until now, as CSV in FOCUS columns, and stop." placeholder:"CLOUD"`
 	Purge   bool     `help:"End every machine of the folder's world, remove what they left, and stop."`
 }
 
@@ -34,6 +35,7 @@ func (localcloudCmd) Help() string {
 	return `Examples:
   spillway localcloud --dir /var/tmp/cloud
   spillway localcloud --dir /var/tmp/cloud --world world.yaml --listen 10.77.0.1:7070
+  spillway localcloud --dir /var/tmp/cloud --bill nimbus > nimbus.csv
   spillway localcloud --dir /var/tmp/cloud --purge
 
 Machines are Linux namespaces and need root. They outlive this command: start it again in the same folder and it takes
@@ -42,6 +44,13 @@ them over. The secrets of its customers are files below DIR/tokens, named CLOUD-
 
 // Run serves until it is told to stop.
 func (c *localcloudCmd) Run(a *app) error {
+	if c.Bill != "" {
+		entries, err := server.ReadLedger(filepath.Join(c.Dir, "ledger.jsonl"))
+		if err != nil {
+			return err
+		}
+		return server.WriteBill(a.out, c.Bill, entries, utcNow())
+	}
 	log := slog.New(slog.NewTextHandler(a.errs, nil))
 	world := server.DefaultWorld()
 	if c.World != "" {
