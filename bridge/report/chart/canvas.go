@@ -17,7 +17,7 @@ type Size struct {
 // and on narrow screens.
 var (
 	Chat   = Size{1400, 720, 26}
-	Wide   = Size{1400, 640, 25}
+	Wide   = Size{1400, 560, 21}
 	Narrow = Size{720, 680, 27}
 )
 
