@@ -84,11 +84,11 @@ func answerTo(r *desk.Rental, expect int64) desk.DecideRequest {
 // leftOf says what a budget has left, or by how much it was approved to exceed.
 func leftOf(b *desk.Balance) string {
 	if b.Left.Micro >= 0 {
-		return fmt.Sprintf("%s has %s left.", b.Account, b.Left.Floor())
+		return fmt.Sprintf("%s has %s left.", b.Scope(), b.Left.Floor())
 	}
 	over := b.Left
 	over.Micro = -over.Micro
-	return fmt.Sprintf("%s is %s over its limit, as approved.", b.Account, over)
+	return fmt.Sprintf("%s is %s over its limit, as approved.", b.Scope(), over)
 }
 
 func sayQuestions(p *page, qs []desk.Question) {
@@ -123,7 +123,7 @@ func sayQuestion(p *page, q *desk.Question) {
 	for i := range q.Exceeds {
 		b := &q.Exceeds[i]
 		if over, err := r.Hold.Sub(b.Left); err == nil {
-			rows = append(rows, row("Over budget", fmt.Sprintf("%s by %s (%s left of %s)", b.Account, over, b.Left.Floor(), b.Limit.Floor())))
+			rows = append(rows, row("Over budget", fmt.Sprintf("%s by %s (%s left of %s)", b.Scope(), over, b.Left.Floor(), b.Limit.Floor())))
 		}
 	}
 	if l := q.Local; l != nil {

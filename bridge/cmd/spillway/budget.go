@@ -34,7 +34,7 @@ func (c *budgetCmd) Run(a *app) error {
 			p.line("No budget covers %s. Without a budget nothing is rented.", got.Account)
 			return
 		}
-		p.table("ACCOUNT\tPERIOD\tLIMIT\tSPENT\tHELD\tLEFT\tKIND", budgetRows(got.Budgets, true))
+		p.table("ACCOUNT\tEVERY\tPERIOD\tLIMIT\tSPENT\tHELD\tLEFT\tKIND", budgetRows(got.Budgets, true))
 		p.line("")
 		if got.Room.Micro > 0 {
 			p.line("%s can rent for %s at once.", got.Account, got.Room.Floor())
@@ -43,7 +43,7 @@ func (c *budgetCmd) Run(a *app) error {
 		}
 		for i := range got.Budgets {
 			if b := &got.Budgets[i]; len(b.Approvers) > 0 {
-				p.line("Above %s: %s.", b.Account, strings.Join(b.Approvers, ", "))
+				p.line("Above %s: %s.", b.Scope(), strings.Join(b.Approvers, ", "))
 			}
 		}
 		var rows []string
@@ -60,20 +60,21 @@ func (c *budgetCmd) Run(a *app) error {
 
 type reportCmd struct {
 	format
-	Words []string `arg:"" optional:"" help:"A period (day, week, month) and a project, in any order."`
+	Words []string `arg:"" optional:"" help:"A period (day, week, month), a project, and a cloud or class of GPU that a budget is of, in any order."`
 }
 
 // Help gives examples.
 func (reportCmd) Help() string {
 	return `Examples:
   spillway report month nlp
+  spillway report month nlp on north
   spillway report week
 
 What a project spent in the period, day by day. The forecast is what is spent, and for each day left the mean of the
 same weekday of the last four weeks, or what runs on it if that is more. Of ten such periods eight end within the range;
 with less than 14 days of history there is no forecast.
 
-JSON keys: account, every, from, to, zone, posted, held, limit, left, used_percent, open, days[] (date, posted), forecast
+JSON keys: account, cloud, gpu, every, from, to, zone, posted, held, limit, left, used_percent, open, days[] (date, posted), forecast
 (likely, low, high), days_seen.`
 }
 
@@ -84,7 +85,7 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	}
 	return c.print(a, got, func(p *page) {
-		p.line("%s, this %s (%s, from %s): %s spent, %s held.", got.Account, got.Every, got.Zone, got.From.Format("2006-01-02"), got.Posted, got.Held)
+		p.line("%s, this %s (%s, from %s): %s spent, %s held.", bridge.Scope{Account: got.Account, Cloud: got.Cloud, GPU: got.GPU}, got.Every, got.Zone, got.From.Format("2006-01-02"), got.Posted, got.Held)
 		if got.Limit.Micro > 0 {
 			p.line("%s left of %s (%d %% used).", got.Left.Floor(), got.Limit, got.UsedPC)
 		}

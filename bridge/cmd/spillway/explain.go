@@ -21,7 +21,7 @@ func (explainCmd) Help() string {
   spillway explain 4711_3 -o json
 
 JSON keys: cluster, job, state (pending, running, gone), demand, run, verdict{kind, why, rule, class, account, rental,
-until, pool, cost, left, limit, detail}, why, change, waiting_seconds, budgets[], rentals[], news[].`
+until, pool, cost, left, limit, scope{account, cloud, gpu}, detail}, why, change, waiting_seconds, budgets[], rentals[], news[].`
 }
 
 // Run explains one job.
@@ -108,5 +108,5 @@ func sayBudgets(p *page, bs []desk.Balance) {
 		return
 	}
 	p.line("")
-	p.table("BUDGET\tPERIOD\tLIMIT\tSPENT\tHELD\tLEFT\tKIND", budgetRows(bs, false))
+	p.table("BUDGET\tEVERY\tPERIOD\tLIMIT\tSPENT\tHELD\tLEFT\tKIND", budgetRows(bs, false))
 }

@@ -60,7 +60,7 @@ func sayExtend(p *page, got *desk.ExtendAnswer) {
 		p.line("%s lives until %s. Expected %s more, at most %s more.", id, desk.Clock(got.Until), got.Expected, got.More)
 		for i := range got.Budgets {
 			if left, err := got.Budgets[i].Left.Sub(got.More); err == nil {
-				p.line("%s keeps %s of %s.", got.Budgets[i].Account, left.Floor(), got.Budgets[i].Limit)
+				p.line("%s keeps %s of %s.", got.Budgets[i].Scope(), left.Floor(), got.Budgets[i].Limit)
 			}
 		}
 	}

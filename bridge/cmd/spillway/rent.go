@@ -94,7 +94,7 @@ func sayRent(p *page, got *desk.RentAnswer) {
 		}
 		for i := range got.Budgets {
 			if left, err := got.Budgets[i].Left.Sub(r.Hold); err == nil {
-				p.line("%s keeps %s of %s.", got.Budgets[i].Account, left.Floor(), got.Budgets[i].Limit)
+				p.line("%s keeps %s of %s.", got.Budgets[i].Scope(), left.Floor(), got.Budgets[i].Limit)
 			}
 		}
 	}

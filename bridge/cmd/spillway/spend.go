@@ -19,9 +19,11 @@ func (spendCmd) Help() string {
   spillway spend site/physics -o json
 
 Left is the limit less what was spent and less what is held. Held is the worst case of everything that is rented now;
-what is not needed of it comes back when the machines are gone.
+what is not needed of it comes back when the machines are gone. A budget of one cloud, or of one class of GPU, counts
+only what goes there; it is named after its account: site/physics h100 on north. Over-committed is one whose limit is
+less than what is spent and held already: what runs goes on, nothing new is rented in it.
 
-JSON keys: accounts[] (account, period, limit, posted, held, left, hard, approvers[]); amounts are {micro, currency}.`
+JSON keys: accounts[] (account, cloud, gpu, every, period, state (ok, used-up, over-committed), limit, posted, held, left, hard, approvers[]); amounts are {micro, currency}.`
 }
 
 // Run shows budgets as a tree.
@@ -35,7 +37,7 @@ func (c *spendCmd) Run(a *app) error {
 			p.line("No budget is set that you may see. Without a budget nothing is rented.")
 			return
 		}
-		p.table("ACCOUNT\tPERIOD\tLIMIT\tSPENT\tHELD\tLEFT\tKIND", budgetRows(got.Accounts, true))
+		p.table("ACCOUNT\tEVERY\tPERIOD\tLIMIT\tSPENT\tHELD\tLEFT\tKIND", budgetRows(got.Accounts, true))
 	})
 }
 
@@ -44,11 +46,11 @@ func budgetRows(bs []desk.Balance, tree bool) []string {
 	rows := make([]string, 0, len(bs))
 	for i := range bs {
 		b := &bs[i]
-		name, depth := string(b.Account), 0
+		depth := 0
 		if tree {
 			for j := range i {
-				if strings.HasPrefix(name, string(bs[j].Account)+"/") && bs[j].Period != "" {
-					depth = max(depth, strings.Count(string(bs[j].Account), "/")+1)
+				if o := bs[j].Scope(); o != b.Scope() && o.Covers(b.Scope()) {
+					depth = max(depth, strings.Count(string(o.Account), "/")+1)
 				}
 			}
 		}
@@ -56,7 +58,10 @@ func budgetRows(bs []desk.Balance, tree bool) []string {
 		if b.Hard {
 			kind = "hard"
 		}
-		rows = append(rows, row(strings.Repeat("  ", depth)+name, b.Period, b.Limit.Floor(), b.Posted, b.Held, b.Left.Floor(), kind))
+		if b.State == bridge.BudgetOverCommitted {
+			kind += ", over-committed"
+		}
+		rows = append(rows, row(strings.Repeat("  ", depth)+b.Scope().String(), b.Every, b.Period, b.Limit.Floor(), b.Posted, b.Held, b.Left.Floor(), kind))
 	}
 	return rows
 }
