@@ -16,7 +16,7 @@ func zoneOf(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Markdown writes the report as Markdown.
+// Markdown writes the report as Markdown, without what only charts need.
 func (r *Report) Markdown(w io.Writer, g Lang) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n**%s**\n", r.Title(g), r.Span(g), escape(r.Sentence(g)))
@@ -26,7 +26,9 @@ func (r *Report) Markdown(w io.Writer, g Lang) error {
 			fmt.Fprintf(&b, "\n%s\n", escape(line))
 		}
 		for i := range s.Tables {
-			s.Tables[i].markdown(&b)
+			if !s.Tables[i].Detail {
+				s.Tables[i].markdown(&b)
+			}
 		}
 		for i, n := range s.Notes {
 			if i == 0 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 
 	"spillway.sh/spillway/bridge"
@@ -67,6 +68,11 @@ func (r *Report) spendTables(g Lang) []Table {
 	for _, w := range s.Weeks {
 		weeks.Rows = append(weeks.Rows, Row{ID: w.Week, Name: w.Week, Cells: []Cell{amount(w.Elastic)}})
 	}
+	month := g.titled("spend-month", "day", "so-far")
+	month.Detail = true
+	for _, m := range s.Month {
+		month.Rows = append(month.Rows, Row{ID: m.Date, Name: m.Date, Cells: []Cell{amount(m.SoFar)}})
+	}
 	kept := g.titled("spend-capacity", "name", "'kind", "'gpu", "gpus", "cost")
 	for i := range s.Capacity {
 		c := &s.Capacity[i]
@@ -87,7 +93,7 @@ func (r *Report) spendTables(g Lang) []Table {
 			amount(b.Limit), amount(b.Posted), amount(b.Held), amount(b.Left), share(b.UsedPM), words(kind),
 		}})
 	}
-	return []Table{f.table("spend"), days, weeks, kept, budgets}
+	return []Table{f.table("spend"), days, weeks, month, kept, budgets}
 }
 
 func (r *Report) add(ms ...bridge.Money) bridge.Money {
@@ -198,13 +204,19 @@ func (r *Report) spotTables(g Lang) []Table {
 
 func (r *Report) topTables(g Lang) []Table {
 	list := func(id, head string, of []TopLine) Table {
-		t := g.titled(id, head, "cost", "share", "before", "change")
+		compared := slices.ContainsFunc(of, func(l TopLine) bool { return l.Before != nil })
+		columns := []string{"cost", "share"}
+		if compared {
+			columns = append(columns, "before", "change")
+		}
+		t := g.titled(id, head, columns...)
 		for i := range of {
 			l := &of[i]
-			t.Rows = append(t.Rows, Row{ID: l.id(), Name: g.top(l), Cells: []Cell{amount(l.Cost), share(l.PM), maybe(l.Before, amount), maybe(l.Change, amount)}})
+			cells := []Cell{amount(l.Cost), share(l.PM), maybe(l.Before, amount), maybe(l.Change, amount)}
+			t.Rows = append(t.Rows, Row{ID: l.id(), Name: g.top(l), Cells: cells[:len(columns)]})
 		}
 		if len(of) > 0 {
-			t.Rows = append(t.Rows, g.total(amount(r.Spend.Elastic), share(1000), Cell{}, Cell{}))
+			t.Rows = append(t.Rows, g.total([]Cell{amount(r.Spend.Elastic), share(1000), {}, {}}[:len(columns)]...))
 		}
 		return t
 	}

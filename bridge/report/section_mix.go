@@ -15,6 +15,7 @@ func (r *Report) mixTables(g Lang) []Table {
 	plans := g.titled("mix-plans", "plan", "gpus", "cost", "regret")
 	online := g.titled("mix-online", "gpu", "alpha", "bound", "term", "rule-cost", "optimum", "ratio", "reservations", "only-rent")
 	curve := g.titled("mix-curve", "gpus-at-least", "time-share")
+	curve.Detail = true
 	for i := range r.Mix.Classes {
 		c := &r.Mix.Classes[i]
 		row := func(t *Table, id, name string, cells ...Cell) {

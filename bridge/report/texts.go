@@ -9,8 +9,8 @@ var english = map[string]string{
 
 	"headline.none":    "Nothing was spent in this week.",
 	"headline.share":   "Elastic was {share} % of GPU spend ({elastic} of {total})",
-	"headline.saved":   "it saved {hours} job-hours of waiting (estimate)",
-	"headline.reserve": "{best} reserved {gpu} instead of {now} would have saved {saves} a week (see 4)",
+	"headline.saved":   "saved {hours} job-hours of waiting (estimate)",
+	"headline.reserve": "and {best} owned or reserved {gpu} instead of {now} would have saved {saves} a week (see 4)",
 	"headline.and":     ", ",
 	"headline.end":     ".",
 
@@ -20,7 +20,7 @@ var english = map[string]string{
 	"figure": "Figure", "value": "Value", "total": "Total", "notes": "Notes", "saves": "saves about {saves} a week",
 	"others": "{n} others", "no-job": "no job", "no-gpu": "no GPU",
 
-	"t.spend-days": "By day", "t.spend-weeks": "Elastic spend of the last weeks", "t.spend-capacity": "Owned and reserved, amortised", "t.spend-budgets": "Budgets",
+	"t.spend-days": "By day", "t.spend-weeks": "Elastic spend of the last weeks", "t.spend-month": "Elastic spend of the month so far", "t.spend-capacity": "Owned and reserved, amortised", "t.spend-budgets": "Budgets",
 	"t.use-classes": "By GPU class", "t.use-unused": "Paid but not running", "t.wait-classes": "By GPU class",
 	"t.mix-demand": "Hourly demand", "t.mix-prices": "Best number under three prices", "t.mix-sensitivity": "If a price were another", "t.mix-plans": "What it would have cost",
 	"t.mix-online": "A rule that knows no future", "t.mix-curve": "Demand curve", "t.spot-no-checkpoint": "Jobs that began anew for want of a checkpoint",
@@ -42,7 +42,7 @@ var english = map[string]string{
 	"f.bills": "Rentals whose bill was compared", "f.bill-error": "Bill against meter, median error", "f.bill-worst": "Bill against meter, worst", "f.hold-ratio": "Held for each unit spent",
 	"f.hold-n": "Rentals it is of", "f.overruns": "Rentals above their hold", "f.price-age": "Oldest price", "f.stale": "Offers with a price too old to buy at", "f.undelivered": "Messages not delivered",
 
-	"c.day": "Day", "c.week": "Week", "c.on-demand": "On demand", "c.spot": "Spot", "c.kept": "Owned, reserved", "c.sum": "All", "c.elastic": "Elastic",
+	"c.day": "Day", "c.so-far": "So far", "c.week": "Week", "c.on-demand": "On demand", "c.spot": "Spot", "c.kept": "Owned, reserved", "c.sum": "All", "c.elastic": "Elastic",
 	"c.name": "Name", "c.kind": "Kind", "c.gpu": "GPU", "c.gpus": "GPUs", "c.cost": "Cost", "c.budget": "Budget", "c.limit": "Limit", "c.posted": "Posted", "c.held": "Held", "c.left": "Left", "c.used": "Used",
 	"c.paid": "Paid", "c.busy": "Busy", "c.utilisation": "Utilisation", "c.source": "From", "c.measured": "Measured", "c.per-useful": "Per useful hour", "c.owned": "Owned", "c.owned-busy": "Owned, busy",
 	"c.why": "Why", "c.gpu-hours": "GPU-hours", "c.share": "Share", "c.known": "Jobs", "c.wait-median": "Wait, median", "c.local-median": "At home, median", "c.saved": "Saved",
@@ -96,7 +96,7 @@ var english = map[string]string{
 	"note.no-elastic-price":  "{gpu}: no elastic price is known: none was rented, and none is on offer.",
 	"note.no-spot":           "No spot machine ran.",
 	"note.no-list-price":     "No on-demand price of {machine} is known, so nothing is said of what spot saved.",
-	"note.orphan-cost":       "{n} machines belonged to no rental; what they cost comes with the bill.",
+	"note.orphan-cost":       "Machines that belonged to no rental: {n}. What they cost comes with the bill.",
 	"note.no-logins":         "Logins on machines are not watched: forgotten means asked for by hand and never given a job.",
 	"note.nobody-asked":      "Nobody was asked.",
 	"note.nothing-settled":   "No rental was settled.",

@@ -10,7 +10,7 @@ var chinese = map[string]string{
 	"headline.none":    "本周没有支出。",
 	"headline.share":   "弹性支出占 GPU 支出的 {share} %（{total} 中的 {elastic}）",
 	"headline.saved":   "约节省 {hours} 作业小时的等待（估计）",
-	"headline.reserve": "若预留 {best} 块 {gpu}（现为 {now} 块），每周可省 {saves}（见第 4 部分）",
+	"headline.reserve": "若自有与预留 {best} 块 {gpu}（现为 {now} 块），每周可省 {saves}（见第 4 部分）",
 	"headline.and":     "，",
 	"headline.end":     "。",
 
@@ -20,7 +20,7 @@ var chinese = map[string]string{
 	"figure": "指标", "value": "数值", "total": "合计", "notes": "说明", "saves": "每周约省 {saves}",
 	"others": "其他 {n} 项", "no-job": "无作业", "no-gpu": "无 GPU",
 
-	"t.spend-days": "按天", "t.spend-weeks": "近几周弹性支出", "t.spend-capacity": "自有与预留（摊销）", "t.spend-budgets": "预算",
+	"t.spend-days": "按天", "t.spend-weeks": "近几周弹性支出", "t.spend-month": "本月至今的弹性支出", "t.spend-capacity": "自有与预留（摊销）", "t.spend-budgets": "预算",
 	"t.use-classes": "按 GPU 类型", "t.use-unused": "已付费但未运行", "t.wait-classes": "按 GPU 类型",
 	"t.mix-demand": "每小时需求", "t.mix-prices": "三种价格下的最佳数量", "t.mix-sensitivity": "价格变动时", "t.mix-plans": "各方案的费用",
 	"t.mix-online": "不知未来的在线规则", "t.mix-curve": "需求曲线", "t.spot-no-checkpoint": "因没有检查点而从头开始的作业",
@@ -42,7 +42,7 @@ var chinese = map[string]string{
 	"f.bills": "与账单核对的租用", "f.bill-error": "账单与计量之差，中位数", "f.bill-worst": "账单与计量之差，最大", "f.hold-ratio": "每单位支出的预留款",
 	"f.hold-n": "所含租用数", "f.overruns": "超出预留款的租用", "f.price-age": "最旧的价格", "f.stale": "价格过旧不可购买的报价", "f.undelivered": "未送达的消息",
 
-	"c.day": "日期", "c.week": "周", "c.on-demand": "按需", "c.spot": "竞价", "c.kept": "自有与预留", "c.sum": "全部", "c.elastic": "弹性",
+	"c.day": "日期", "c.so-far": "至今", "c.week": "周", "c.on-demand": "按需", "c.spot": "竞价", "c.kept": "自有与预留", "c.sum": "全部", "c.elastic": "弹性",
 	"c.name": "名称", "c.kind": "种类", "c.gpu": "GPU", "c.gpus": "GPU 数", "c.cost": "费用", "c.budget": "预算", "c.limit": "上限", "c.posted": "已记账", "c.held": "已预留", "c.left": "剩余", "c.used": "已用",
 	"c.paid": "付费", "c.busy": "忙碌", "c.utilisation": "利用率", "c.source": "来源", "c.measured": "实测比例", "c.per-useful": "每有效小时", "c.owned": "自有", "c.owned-busy": "自有，忙碌",
 	"c.why": "原因", "c.gpu-hours": "GPU 小时", "c.share": "占比", "c.known": "作业数", "c.wait-median": "等待中位数", "c.local-median": "本集群中位数", "c.saved": "节省",

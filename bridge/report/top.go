@@ -48,6 +48,11 @@ func (l *looked) top(s *Spend) Top {
 	if len(before) > 0 {
 		t.Changed = l.changed(projects, projectsBefore, s)
 	}
+	for i := range t.Projects { // with the cents that it has there
+		if c := t.Changed; c != nil && t.Projects[i].Name == c.Name {
+			t.Changed = &t.Projects[i]
+		}
+	}
 	return t
 }
 

@@ -28,6 +28,8 @@ type Table struct {
 	Head    string   // over the names of the rows
 	Columns []Column // of the cells
 	Rows    []Row
+	// Detail is what a chart is drawn from; forms for reading may leave it out.
+	Detail bool
 }
 
 // Column is one column of a table.

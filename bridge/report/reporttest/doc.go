@@ -1,0 +1,3 @@
+// Package reporttest is one week of a made-up site, for tests of whatever shows
+// a report.
+package reporttest
