@@ -265,6 +265,8 @@ func (c *catalog) bar(v *view, i int) Reason {
 			return v.rule.bars(o.Pool.Market)
 		}
 		return ReasonNoOffer
+	case o.Bar != "":
+		return o.Bar
 	case t.MaxRate.Micro > 0 && (t.MaxRate.Currency != o.Rate.Currency || o.Rate.Micro > t.MaxRate.Micro):
 		return ReasonTooDear
 	case o.Rate.Currency != v.currency:

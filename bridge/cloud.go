@@ -16,6 +16,7 @@ const (
 	TagAccount = "spillway-account" // organisation/team/project/user
 	TagEpoch   = "spillway-epoch"   // of the leader that wrote the intent
 	TagRate    = "spillway-max-rate"
+	TagFX      = "spillway-fx" // Exchange.String of what made the ceiling of the cloud's rate; missing: nothing did
 	TagClass   = "spillway-class"
 	TagExpires = "spillway-expires" // RFC 3339: the machine is off by then, whatever happens to us
 )

@@ -7,7 +7,7 @@ import (
 )
 
 // nearness orders causes from the furthest from a purchase to the nearest.
-var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonTooDear, ReasonNoBudget, ReasonNoPrice, ReasonPoolsDown, ReasonAhead, ReasonAheadOfPace}
+var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonTooDear, ReasonNoBudget, ReasonNoExchange, ReasonOldExchange, ReasonNoPrice, ReasonPoolsDown, ReasonAhead, ReasonAheadOfPace}
 
 // explain says why nothing can be bought for a batch: of all causes the one
 // that is nearest to a purchase.
@@ -27,6 +27,8 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 		v.Detail = "the last machines in stock go to jobs ahead of it"
 	case ReasonNoPrice:
 		v.Detail = "the latest price is of " + o.SampledAt.UTC().Format(time.RFC3339)
+	case ReasonNoExchange, ReasonOldExchange:
+		v.Cost, v.Detail = Money{}, fmt.Sprintf("the offer is in %s, the budget in %s", o.Rate.Currency, b.view.currency)
 	case ReasonNoBudget:
 		v.Detail = fmt.Sprintf("the offer is in %s, the budget in %s", o.Rate.Currency, b.view.currency)
 	case ReasonTooDear:

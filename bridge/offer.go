@@ -63,7 +63,7 @@ type Offer struct {
 
 // Fresh reports whether the rate may be used to buy at now.
 func (o *Offer) Fresh(now time.Time) bool {
-	return o.Rate.Micro > 0 && !o.SampledAt.IsZero() && now.Sub(o.SampledAt) <= o.MaxAge && o.SampledAt.Sub(now) < time.Minute
+	return o.Rate.Micro > 0 && o.Bar == "" && !o.SampledAt.IsZero() && now.Sub(o.SampledAt) <= o.MaxAge && o.SampledAt.Sub(now) < time.Minute
 }
 
 // Holds reports whether one machine of the offer satisfies a node's shape.

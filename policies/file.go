@@ -34,6 +34,7 @@ type File struct {
 	unruled      terms  // of a job that no rule matches
 	budgets      []bridge.Budget
 	approval     bridge.Approval
+	exchange     exchange
 	objects      strict.Faults // paths in object storage, as faults if there is none
 	warnings     strict.Faults
 

@@ -25,8 +25,9 @@ type reader struct {
 func (r *reader) read(root strict.Node) {
 	f := r.file
 	f.optOut.words = []string{wordStay}
+	f.exchange.maxAge = exchangeAge
 	version := 0
-	var budgets, base, classes, rules, approval strict.Node
+	var exchange, budgets, base, classes, rules, approval strict.Node
 	later := func(dst *strict.Node) func(strict.Node) { return func(n strict.Node) { *dst = n } }
 	root.Object(
 		strict.Need("version", "version: 1", strict.Whole(&version, 1, 1)),
@@ -41,13 +42,14 @@ func (r *reader) read(root strict.Node) {
 		strict.May("defaults", "defaults: {idle: 10m}", later(&base)),
 		strict.May("classes", "classes: {P1: {wait: 15m}}", later(&classes)),
 		strict.Need("rules", "rules: [{name: everyone, class: P1}]", later(&rules)),
+		strict.May("exchange", "exchange: {max_age: 7d, file: rates.csv}", later(&exchange)),
 		strict.May("budgets", "budgets: [{account: lab, every: month, zone: UTC, limit: 500 USD}]", later(&budgets)),
 	)
 	for _, section := range []struct {
 		node strict.Node
 		read func(strict.Node)
 	}{
-		{budgets, r.readBudgets}, {approval, r.readApproval}, {base, r.readDefaults}, {classes, r.readClasses}, {rules, r.readRules},
+		{exchange, r.readExchange}, {budgets, r.readBudgets}, {approval, r.readApproval}, {base, r.readDefaults}, {classes, r.readClasses}, {rules, r.readRules},
 	} {
 		if section.node.Given() {
 			section.read(section.node)

@@ -14,6 +14,7 @@ import (
 type PricesRequest struct {
 	GPU   string `json:"gpu,omitempty"`
 	Place string `json:"place,omitempty"`
+	Lang  Lang   `json:"lang,omitempty"`
 }
 
 // PricesAnswer is every offer, the cheapest for each GPU-hour first; machines
@@ -32,6 +33,15 @@ type Priced struct {
 	At     time.Time    `json:"at"`    // when the cloud said so
 	Fresh  bool         `json:"fresh"` // enough to buy at
 	Left   int          `json:"left"`  // machines in stock; negative: unknown
+	// Quoted is the rate in the cloud's own currency, and FX what converted it;
+	// both empty where nothing had to. Why is what keeps it from being bought
+	// whatever it costs.
+	Quoted bridge.Rate   `json:"quoted,omitzero"`
+	FX     string        `json:"fx,omitempty"`
+	Why    bridge.Reason `json:"why,omitempty"`
+	Text   string        `json:"text,omitempty"` // the same in words
+	// Billing is how it is charged, in words, where that is not by the second.
+	Billing string `json:"billing,omitempty"`
 }
 
 // Prices answers what machines cost; everybody may ask.
@@ -52,7 +62,10 @@ func (d *Desk) Prices(_ context.Context, _ Person, q PricesRequest) (PricesAnswe
 		if w.GPUType != "" && o.Shape.GPUType != w.GPUType || !w.means(&o.Pool) {
 			continue
 		}
-		price := Priced{Pool: o.Pool, Shape: o.Shape, Rate: o.Rate, At: o.SampledAt, Fresh: o.Fresh(d.Now()), Left: o.Available}
+		price := Priced{Pool: o.Pool, Shape: o.Shape, Rate: o.Rate, At: o.SampledAt, Fresh: o.Fresh(d.Now()), Left: o.Available, Quoted: o.Quoted, FX: o.FX, Why: o.Bar, Billing: q.Lang.billing(o.Billing(), anyLife)}
+		if o.Bar != "" {
+			price.Text = q.Lang.Short(o.Bar)
+		}
 		if n := int64(o.Shape.GPUs); n > 0 {
 			price.PerGPU = bridge.Rate{Micro: (o.Rate.Micro + n - 1) / n, Currency: o.Rate.Currency}
 		}

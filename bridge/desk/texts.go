@@ -68,6 +68,14 @@ var english = map[bridge.Reason]wording{
 		"no fresh price",
 		"No offer that fits has a price fresh enough to buy at[; the nearest is {pool}].", "The cloud's price list is read again; spillway status shows its age.",
 	},
+	bridge.ReasonNoExchange: {
+		"no exchange rate",
+		"The nearest offer[, {pool},] is in another currency than the budgets, and no exchange rate is known[: {detail}].", "An admin adds the rate under exchange in the policy file; it is never taken as 1:1.",
+	},
+	bridge.ReasonOldExchange: {
+		"old exchange rate",
+		"The nearest offer[, {pool},] is in another currency than the budgets, and the exchange rate is older than policy allows[: {detail}].", "A newer rate is put under exchange in the policy file, or into its rates file.",
+	},
 	bridge.ReasonMost: {
 		"machine limit",
 		"The project has as many rented machines as policy allows[: {detail}].", "One of them is given back, or policy allows more.",

@@ -62,6 +62,14 @@ var chinese = map[bridge.Reason]wording{
 		"没有新价格",
 		"合适的机型都没有足够新的价格[；最接近的是 {pool}]。", "重新读到价格；用 spillway status 查看。",
 	},
+	bridge.ReasonNoExchange: {
+		"没有汇率",
+		"最接近的报价[（{pool}）]与预算币种不同，且没有已知汇率[：{detail}]。", "管理员在策略文件的 exchange 中加入汇率；绝不按 1:1 计。",
+	},
+	bridge.ReasonOldExchange: {
+		"汇率过期",
+		"最接近的报价[（{pool}）]与预算币种不同，而汇率早于策略允许的时间[：{detail}]。", "在策略文件的 exchange 或其汇率文件中更新汇率。",
+	},
 	bridge.ReasonMost: {
 		"机器数上限",
 		"项目已租的机器数达到策略上限[：{detail}]。", "归还一台，或策略提高上限。",

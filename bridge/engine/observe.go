@@ -71,7 +71,8 @@ func (e *Engine) askCloud(c *cycle, name string, cloud Cloud) []string {
 }
 
 func (e *Engine) takeLists(c *cycle) error {
-	var errs []error
+	rates, err := e.rates(c)
+	errs := []error{err}
 	for _, name := range slices.Sorted(maps.Keys(e.clouds)) {
 		if l, r, ok := take[bridge.Listing](e.calls, "list/"+name); ok {
 			errs = append(errs, e.answered(c, "list/"+name, r.err))
@@ -89,9 +90,27 @@ func (e *Engine) takeLists(c *cycle) error {
 				e.memory.offers[name] = o
 			}
 		}
-		c.offers = append(c.offers, e.memory.offers[name]...)
+		for i := range e.memory.offers[name] {
+			c.offers = append(c.offers, e.memory.offers[name][i].In(e.o.Currency, rates, c.now))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// rates are the exchange rates of now. Those of a file that cannot be read stay
+// what they were, and its fault is shown as long as it lasts.
+func (e *Engine) rates(c *cycle) (bridge.Rates, error) {
+	const key = "exchange rates"
+	if e.o.Rates == nil {
+		return bridge.Rates{}, nil
+	}
+	rates, err := e.o.Rates(c.now)
+	if err != nil {
+		e.memory.health[key] = err.Error()
+		return rates, fmt.Errorf("%s: %w", key, err)
+	}
+	delete(e.memory.health, key)
+	return rates, nil
 }
 
 // answered keeps the health of a read, and pauses one that fails.

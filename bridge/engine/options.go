@@ -20,6 +20,12 @@ type Options struct {
 	Policy   bridge.Policy
 	Budgets  []bridge.Budget
 	Limits   Limits
+	// Currency is that of the budgets; offers in another one are bought at Rates'
+	// rate, or not at all. Empty: offers are taken as they come.
+	Currency bridge.Currency
+	// Rates are the exchange rates of now; nil: there are none. With an error they
+	// are the last good ones.
+	Rates func(now time.Time) (bridge.Rates, error)
 	// Decide is a bridge.Decider's unless a test puts its own in its place.
 	Decide func(*bridge.Snapshot) bridge.Plan
 	// Boot gives a rental's machines their way to enrol; package enrol has one.

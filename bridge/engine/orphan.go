@@ -183,16 +183,26 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 		ID: id, State: bridge.StateLaunching, Since: c.now, Cluster: in.Tags[bridge.TagCluster],
 		Account: account, Requester: string(account[strings.LastIndexByte(string(account), '/')+1:]),
 		Class: bridge.Class(in.Tags[bridge.TagClass]), Gang: 1, Count: 1, Attempt: attempt,
-		Pool: in.Pool, Rate: in.Rate, MaxRate: rate, Created: born, Expires: expires, Life: expires.Sub(born),
+		Pool: in.Pool, Rate: in.Rate, MaxRate: rate, FX: in.Tags[bridge.TagFX], Created: born, Expires: expires, Life: expires.Sub(born),
 		Why: bridge.ReasonOrphan, Note: "rebuilt from the tags of " + in.ID,
 		Machines: []bridge.Machine{{
 			State: bridge.MachineJoined, ID: in.ID, Node: node, Address: in.Address, Rate: in.Rate, Started: born, Joined: c.now,
 		}},
 	}
 	r.Pool.Cloud = cloud
-	r.Launch = bridge.Launch{Rental: id, Attempt: attempt, Token: in.Token, Pool: r.Pool, Count: 1, MaxRate: rate, Tags: in.Tags, Expires: expires}
-	r.Hold, err = rate.Cost(r.Life, 1, bridge.RoundUp)
-	return r, err == nil && node != ""
+	r.Launch = bridge.Launch{Rental: id, Attempt: attempt, Token: in.Token, Pool: r.Pool, Count: 1, Tags: in.Tags, Expires: expires}
+	if r.Launch.MaxRate, err = r.CloudRate(); err != nil {
+		return r, false
+	}
+	if r.Hold, err = rate.Cost(r.Life, 1, bridge.RoundUp); err != nil {
+		return r, false
+	}
+	own, ok := r.OwnRate(in.Rate)
+	if !ok {
+		own = rate // no dearer than its ceiling
+	}
+	r.Rate, r.Machines[0].Rate = own, own
+	return r, node != ""
 }
 
 // adopt takes a working machine back into the books. Its money is being spent

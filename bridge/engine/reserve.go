@@ -84,8 +84,12 @@ func (e *Engine) freeze(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	if err != nil {
 		return fmt.Errorf("user data of rental %s: %w", r.ID, err)
 	}
+	ceiling, err := r.CloudRate()
+	if err != nil {
+		return fmt.Errorf("ceiling of rental %s: %w", r.ID, err)
+	}
 	r.Launch = bridge.Launch{
-		Rental: r.ID, Attempt: r.Attempt, Pool: r.Pool, Count: r.Count, MaxRate: r.MaxRate,
+		Rental: r.ID, Attempt: r.Attempt, Pool: r.Pool, Count: r.Count, MaxRate: ceiling,
 		Tags: e.tags(r), UserData: script, Expires: r.Expires,
 	}
 	r.Launch.Token = bridge.Token(e.store.StoreID(), r.Launch)
@@ -94,7 +98,7 @@ func (e *Engine) freeze(ctx context.Context, c *cycle, r *bridge.Rental) error {
 
 // tags are enough to rebuild the rental from the cloud's list alone.
 func (e *Engine) tags(r *bridge.Rental) map[string]string {
-	return map[string]string{
+	tags := map[string]string{
 		bridge.TagStore:   e.store.StoreID(),
 		bridge.TagCluster: r.Cluster,
 		bridge.TagRental:  string(r.ID),
@@ -105,4 +109,8 @@ func (e *Engine) tags(r *bridge.Rental) map[string]string {
 		bridge.TagClass:   string(r.Class),
 		bridge.TagExpires: r.Expires.Format(time.RFC3339),
 	}
+	if r.FX != "" {
+		tags[bridge.TagFX] = r.FX
+	}
+	return tags
 }

@@ -118,8 +118,8 @@ func (e *Engine) see(c *cycle, r *bridge.Rental, m *bridge.Machine, in *bridge.I
 	if in.Address != "" {
 		m.Address = in.Address
 	}
-	if in.Rate.Micro > 0 {
-		m.Rate = in.Rate
+	if rate, ok := r.OwnRate(in.Rate); ok && rate.Micro > 0 {
+		m.Rate = rate
 	}
 	if m.Started.IsZero() && in.State != bridge.InstanceGone {
 		m.Started = c.now // not said: from when we first saw it

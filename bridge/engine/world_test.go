@@ -38,6 +38,7 @@ type world struct {
 	finder  *ckpts               // nil: nobody looks for checkpoints
 	count   func(*bridge.Demand) // of demands that policy is asked about
 	gate    bool                 // machines join when their agents say that they are fit
+	options func(*engine.Options)
 	ports   func(*world, engine.Scheduler, engine.Cloud, engine.Store) (engine.Scheduler, engine.Cloud, engine.Store)
 
 	store  *store.Store
@@ -173,6 +174,9 @@ func (w *world) open() {
 	o.Clusters["c1"] = sched
 	if w.finder != nil {
 		o.Checkpoints = w.finder
+	}
+	if w.options != nil {
+		w.options(&o)
 	}
 	if w.engine, err = engine.New(o); err != nil {
 		w.t.Fatal(err)

@@ -122,12 +122,14 @@ func (pricesCmd) Help() string {
   spillway prices
   spillway prices h100 --in us-east-1
 
-JSON keys: at, prices[] (pool, shape, rate, per_gpu, at, fresh, left).`
+A price in another currency than the budgets' is shown converted, with what the cloud asks beside it.
+
+JSON keys: at, prices[] (pool, shape, rate, per_gpu, at, fresh, left, quoted, fx, why, text, billing).`
 }
 
 // Run shows what machines cost now.
 func (c *pricesCmd) Run(a *app) error {
-	got, err := ask(a, desk.AskPrices, desk.PricesRequest{GPU: c.GPU, Place: c.In})
+	got, err := ask(a, desk.AskPrices, desk.PricesRequest{GPU: c.GPU, Place: c.In, Lang: a.lang()})
 	if err != nil {
 		return err
 	}
@@ -144,13 +146,49 @@ func (c *pricesCmd) Run(a *app) error {
 				perGPU = bridge.Money(x.PerGPU).String()
 			}
 			switch {
+			case x.Text != "":
+				state = x.Text
 			case x.Left == 0:
 				state = "sold out"
 			case !x.Fresh:
 				state = "old price"
 			}
-			rows = append(rows, row(desk.Place(x.Pool), x.Shape.String(), bridge.Money(x.Rate), perGPU, state))
+			rows = append(rows, row(desk.Place(x.Pool), x.Shape.String(), eachHour(x), perGPU, state))
 		}
 		p.table("OFFER\tEACH HAS\tEACH HOUR\tEACH GPU-HOUR\tSTATE", rows)
+		sayCharges(p, got.Prices)
 	})
+}
+
+// eachHour is what an hour costs, with what the cloud itself asks where that is in
+// another currency.
+func eachHour(x *desk.Priced) string {
+	own := bridge.Money(x.Rate).String()
+	if x.Quoted.Currency == "" {
+		return own
+	}
+	return own + " (" + bridge.Money(x.Quoted).String() + ")"
+}
+
+// sayCharges says below a price list, once each, how clouds charge and what
+// exchange rates were used.
+func sayCharges(p *page, prices []desk.Priced) {
+	said := map[string]bool{"": true}
+	once := func(line string) {
+		if !said[line] {
+			if len(said) == 1 {
+				p.line("")
+			}
+			said[line] = true
+			p.line("%s", line)
+		}
+	}
+	for i := range prices {
+		if x := &prices[i]; x.Billing != "" {
+			once(x.Pool.Cloud + " " + string(x.Pool.Market) + ": " + x.Billing + ".")
+		}
+	}
+	for i := range prices {
+		once(prices[i].FX)
+	}
 }

@@ -21,7 +21,7 @@ func (explainCmd) Help() string {
   spillway explain 4711_3 -o json
 
 JSON keys: cluster, job, state (pending, running, gone), demand, run, verdict{kind, why, rule, class, account, rental,
-until, pool, cost, left, limit, scope{account, cloud, gpu}, detail}, why, change, waiting_seconds, budgets[], rentals[], news[].`
+until, pool, cost, left, limit, scope{account, cloud, gpu}, detail}, why, change, billing, waiting_seconds, budgets[], rentals[], news[].`
 }
 
 // Run explains one job.
@@ -66,6 +66,7 @@ func sayExplain(p *page, e *desk.ExplainAnswer, lang desk.Lang) {
 		if v.Cost.Currency != "" {
 			add("It costs at most", v.Cost.String())
 		}
+		add("Charged", e.Billing)
 		add("Paid by", string(v.Account))
 	}
 	p.table("", rows)

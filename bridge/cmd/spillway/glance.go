@@ -64,6 +64,10 @@ func (g *glance) look(ctx context.Context) error {
 			return nil
 		})
 	}
+	rates, err := g.site.policy.Rates(utcNow())
+	if err != nil {
+		fmt.Fprintln(g.a.errs, "spillway:", err)
+	}
 	for _, cloud := range g.site.clouds {
 		all.Go(func() error {
 			offers, err := cloud.Offers(ctx)
@@ -73,11 +77,13 @@ func (g *glance) look(ctx context.Context) error {
 				complain("cloud "+cloud.Name(), err)
 				return nil
 			}
-			g.snap.Offers = append(g.snap.Offers, offers...)
+			for i := range offers {
+				g.snap.Offers = append(g.snap.Offers, offers[i].In(g.site.policy.Currency(), rates, utcNow()))
+			}
 			return nil
 		})
 	}
-	err := all.Wait()
+	err = all.Wait()
 	g.snap.Now = utcNow()
 	return err
 }

@@ -61,7 +61,7 @@ func (quoteCmd) Help() string {
 At most is what would be held: the dearest price over the whole time, boot included. What is not used comes back.
 
 JSON keys: id, good_until, at, understood, cluster, account, duration_seconds, offers[] (pool, machines, shape, rate,
-expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over), budgets[], why,
+expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over, billing), budgets[], why,
 local{cluster, source (scheduler, queue), at, job, start, waiting, oldest_seconds}.`
 }
 
@@ -95,6 +95,13 @@ func sayQuote(p *page, q *desk.QuoteAnswer) {
 	p.table("OFFER\tEACH HAS\tEACH HOUR\tEXPECTED\tAT MOST\tREADY IN\tASKING FOR IT NOW", rows)
 	if more := len(q.Offers) - quoteRows; more > 0 {
 		p.line("%d dearer ones are not shown; -o json has all.", more)
+	}
+	said := ""
+	for i := range q.Offers[:min(len(q.Offers), quoteRows)] {
+		if o := &q.Offers[i]; o.Billing != "" && o.Billing != said {
+			said = o.Billing
+			p.line("%s: %s; the prices have it in them.", desk.Place(o.Pool), said)
+		}
 	}
 	sayBudgets(p, q.Budgets)
 	if q.Local != nil {
