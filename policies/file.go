@@ -35,6 +35,7 @@ type File struct {
 	budgets      []bridge.Budget
 	approval     bridge.Approval
 	exchange     exchange
+	capacity     []bridge.Capacity
 	objects      strict.Faults // paths in object storage, as faults if there is none
 	warnings     strict.Faults
 
@@ -134,12 +135,17 @@ func (f *File) approvers(account bridge.Account, asks func(*bridge.Budget) bool)
 	})
 }
 
-// Clouds are the names that rules limit jobs to, sorted: each must be a cloud
-// of the configuration, or its rules rent less than they say.
+// Clouds are the names that rules limit jobs to, and those of contracts, sorted:
+// each must be a cloud of the configuration, or less is rented than the file says.
 func (f *File) Clouds() []string {
 	var out []string
 	for i := range f.rules {
 		out = append(out, f.rules[i].terms.Clouds...)
+	}
+	for i := range f.capacity {
+		if cloud := f.capacity[i].Cloud; cloud != "" {
+			out = append(out, cloud)
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
