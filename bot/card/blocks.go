@@ -46,6 +46,7 @@ type check struct {
 	view, form bool
 	ids        map[string]bool
 	tables     int
+	charts     int
 }
 
 func (c *check) no(format string, args ...any) {
@@ -111,6 +112,7 @@ func (c *check) blocks(bs []slack.Block, most int) {
 		c.block(at, b)
 	}
 	c.count("tables", c.tables, 0, maxTables)
+	c.count("charts", c.charts, 0, maxCharts)
 }
 
 func (c *check) block(at string, b slack.Block) {
@@ -135,6 +137,7 @@ func (c *check) block(at string, b slack.Block) {
 	case *slack.TableBlock:
 		c.table(at, b)
 	case *slack.DataVisualizationBlock:
+		c.charts++
 		if err := b.Validate(); err != nil {
 			c.no("%s: %w", at, err)
 		}

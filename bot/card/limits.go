@@ -32,6 +32,9 @@ const (
 	maxRows         = 100 // of a table
 	maxCells        = 20
 	maxTables       = 1 // of a message
+	maxCharts       = 2
+	maxSeries       = 6 // of a chart
+	maxPoints       = 20
 	maxChartTitle   = 50
 	maxChartLabel   = 20
 )

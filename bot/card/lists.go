@@ -239,14 +239,13 @@ func bar(b *desk.Balance) string {
 // twenty points are drawn.
 func (p Pen) chart(bs []desk.Balance) slack.Block {
 	w := p.words()
-	const most = 20
 	currency := bs[0].Limit.Currency
 	var names []string
 	var posted, held, left []slack.DataVisualizationDataPoint
 	units := func(micro int64) float64 { return float64(max(0, micro)/10_000) / 100 }
 	for i := range bs {
 		b := &bs[i]
-		if b.Limit.Currency != currency || len(names) == most {
+		if b.Limit.Currency != currency || len(names) == maxPoints {
 			continue
 		}
 		name := clip(fmt.Sprintf("%d %s", i+1, lastLevel(b.Account)), maxChartLabel)

@@ -186,6 +186,21 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	IdleGone:   ":white_circle: {rental} ({what}) was given back. It cost {cost}.",
 	KeepHourB:  "Keep 1 h",
 
+	ReportThread: "The parts of the report, and a CSV of each, are in the thread.",
+	ReportChart:  "Spend by day ({currency})",
+	ReportAdvice: "*{n}. {text}*\nsaves about {saves} a week · {command}",
+
+	DailySpent:     ":bar_chart: *{date}*: {elastic} spent on rented machines ({spot} spot, {demand} on demand){kept}.",
+	DailyKept:      ", {money} on owned and reserved ones",
+	DailyNothing:   ":bar_chart: *{date}*: nothing spent on rented machines{kept}.",
+	DailyNow:       "Now: {n} rentals run ({what}), at most {held} held{idle}.",
+	DailyIdle:      "; {n} of them idle",
+	DailyQuiet:     "Now: nothing is rented.",
+	DailyBudgets:   "Budgets above 80 %: {list}",
+	DailyBudget:    "{scope} {n} % of {limit}",
+	DailyForecast:  "Forecast for {month}: {likely} (8 in 10: {low} to {high}).",
+	DailyNoOutlook: "No forecast yet: not enough data.",
+
 	HelpTitle: "Spillway rents machines in the cloud, inside a budget",
 	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` asks for machines; words come in any order\n`/rent quote 8xh100 for 6h` shows what it would cost; nothing is rented\n`/rent status {rental}` shows what is rented; `/rent extend {rental} 2h` keeps it longer\n`/rent spend month nlp` shows the money; `/rent report week nlp` day by day\n`/release {rental}` gives it back",
 	HelpMore:  "`/rent help money` explains expected, at most, held and left. More: `/rent help words`, `/rent help all`",

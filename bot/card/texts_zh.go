@@ -186,6 +186,21 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	IdleGone:   ":white_circle: {rental}（{what}）已归还。费用 {cost}。",
 	KeepHourB:  "保留 1 小时",
 
+	ReportThread: "报告的各部分及其 CSV 在消息列中。",
+	ReportChart:  "每日支出（{currency}）",
+	ReportAdvice: "*{n}. {text}*\n每周约可节省 {saves} · {command}",
+
+	DailySpent:     ":bar_chart: *{date}*：租用机器支出 {elastic}（竞价 {spot}，按需 {demand}）{kept}。",
+	DailyKept:      "，自有和预留机器 {money}",
+	DailyNothing:   ":bar_chart: *{date}*：租用机器没有支出{kept}。",
+	DailyNow:       "当前：运行 {n} 笔租用（{what}），最多预留 {held}{idle}。",
+	DailyIdle:      "；其中 {n} 笔空闲",
+	DailyQuiet:     "当前：没有租用。",
+	DailyBudgets:   "超过 80 % 的预算：{list}",
+	DailyBudget:    "{scope} {n} %（限额 {limit}）",
+	DailyForecast:  "{month} 预测：{likely}（八成可能在 {low} 至 {high} 之间）。",
+	DailyNoOutlook: "尚无预测：数据不足。",
+
 	HelpTitle: "Spillway 在预算内租用云上机器",
 	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` 申请机器；词序任意\n`/rent quote 8xh100 for 6h` 查看费用，不租用\n`/rent status {rental}` 查看租用；`/rent extend {rental} 2h` 延长\n`/rent spend month nlp` 查看费用；`/rent report week nlp` 逐日查看\n`/release {rental}` 归还",
 	HelpMore:  "`/rent help money` 解释预计、最多、预留和剩余。更多：`/rent help words`、`/rent help all`",

@@ -187,6 +187,21 @@ type words struct {
 	IdleGone   string
 	KeepHourB  string
 
+	ReportThread string
+	ReportChart  string
+	ReportAdvice string
+
+	DailySpent     string
+	DailyKept      string
+	DailyNothing   string
+	DailyNow       string
+	DailyIdle      string
+	DailyQuiet     string
+	DailyBudgets   string
+	DailyBudget    string
+	DailyForecast  string
+	DailyNoOutlook string
+
 	HelpTitle string
 	HelpMain  string
 	HelpMore  string

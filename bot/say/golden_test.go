@@ -271,6 +271,11 @@ func written(b *strings.Builder, effects []talk.Effect) {
 				fmt.Fprintf(b, "    %s\n", strings.ReplaceAll(s, "\n", "\n    "))
 			}
 		}
+		for _, f := range e.Files {
+			line, _, _ := strings.Cut(f.Alt, "。")
+			line, _, _ = strings.Cut(line, ". ")
+			fmt.Fprintf(b, "  + %s %s\n", f.Name, line)
+		}
 		for at, s := range e.Errors {
 			fmt.Fprintf(b, "  %s: %s\n", at, s)
 		}
@@ -310,6 +315,8 @@ func textsIn(blocks []slack.Block) []string {
 			out = append(out, strings.Join(names, " "))
 		case *slack.InputBlock:
 			out = append(out, "input "+b.Label.Text+initial(b.Element))
+		case *slack.DataVisualizationBlock:
+			out = append(out, drawn(b)...)
 		case *slack.TableBlock:
 			for _, row := range b.Rows {
 				out = append(out, cellsOf(row))

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
+	"time"
 
 	"spillway.sh/spillway/bot/card"
 	"spillway.sh/spillway/bot/talk"
@@ -12,10 +12,11 @@ import (
 	"spillway.sh/spillway/bridge/desk"
 )
 
-// idleKey is the key of the card that tells of one time without a job: the next
-// one has a card of its own, for nobody hears of an edit.
+// idleKey is the key of the card that tells of one time without a job, of all
+// machines that were found so together: the next time has a card of its own,
+// for nobody hears of an edit.
 func idleKey(n *bridge.News) string {
-	return "idle/" + string(n.Rental) + "/" + strconv.FormatInt(n.ID, 10)
+	return "idle/" + string(n.Rental) + "/" + n.At.UTC().Format(time.RFC3339)
 }
 
 // idle tells the owner of a rental that it has no job, in their own messages,

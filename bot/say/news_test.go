@@ -65,6 +65,24 @@ func ofMoney() []scenery {
 			later(time.Hour), idled(21 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle, Who: "ana"}), of("ana", "/release ID now"), told,
 		})},
 		{"31 a rental of nobody", scene(small, []step{ofNobody, idled(14 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle})})},
+		{"32 the daily line", scene(small, []step{idled(14 * time.Minute), happened(bridge.News{Kind: bridge.NewsDaily}), onThe(22), happened(bridge.News{Kind: bridge.NewsDaily}), onThe(20), happened(bridge.News{Kind: bridge.NewsDaily})})},
+		{"33 the weekly report", []step{happened(bridge.News{Kind: bridge.NewsWeekly, Text: "2026-W47"})}},
+		{"34 a report on demand", []step{
+			first(2, said("ana", "/rent report week nlp 2026-W47")), first(2, said("ana", "/rent report week")), first(1, said("mei", "/rent report week 2026-W47")), said("ben", "/rent report week vision"),
+		}},
+	}
+}
+
+// first are the first things that a step shows.
+func first(n int, s step) step {
+	return func(w *world, l desk.Lang) []talk.Effect { return s(w, l)[:n] }
+}
+
+// onThe goes back to a day of November, in the morning.
+func onThe(day int) step {
+	return func(w *world, _ desk.Lang) []talk.Effect {
+		w.now = time.Date(2026, 11, day, 13, 0, 0, 0, time.UTC)
+		return nil
 	}
 }
 

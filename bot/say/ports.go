@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/report"
 )
 
 // Desk is what is asked of the desk; *desk.Desk has it.
@@ -22,6 +23,7 @@ type Money interface {
 	Prices(ctx context.Context, p desk.Person, q desk.PricesRequest) (desk.PricesAnswer, error)
 	Budget(ctx context.Context, p desk.Person, q desk.BudgetRequest) (desk.BudgetAnswer, error)
 	Report(ctx context.Context, p desk.Person, q desk.ReportRequest) (desk.ReportAnswer, error)
+	Week(ctx context.Context, p desk.Person, q desk.WeekRequest) (report.Report, error)
 	Spend(ctx context.Context, p desk.Person, q desk.SpendRequest) (desk.SpendAnswer, error)
 }
 

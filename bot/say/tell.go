@@ -157,6 +157,10 @@ func (c *Counter) tellOne(ctx context.Context, news []bridge.News, i int) ([]tal
 		return c.corrected(ctx, news, i)
 	case bridge.NewsIdle:
 		return c.idle(ctx, n)
+	case bridge.NewsDaily:
+		return c.daily(ctx, n)
+	case bridge.NewsWeekly:
+		return c.weekly(ctx, n)
 	}
 	return c.alert(ctx, n)
 }

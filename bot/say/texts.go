@@ -36,6 +36,7 @@ type texts struct {
 	Prices, NoPrices, Price, PerGPU, SoldOut, OldPrice                           string
 	WhoAmI, WhoSpends, WhoApproves, Frozen, FrozenBefore, Thawed, ThawedBefore   string
 	TellApproved, TellDenied, TellBecause, TellLapsed, TellReady, TellSettled    string
+	ReportFiles, ReportSent                                                      string
 	TellExtended, TellNotExtended                                                string
 
 	States map[bridge.State]string
@@ -91,6 +92,7 @@ var english = texts{
 	Forecast:   "Forecast to the end of {to}: {likely} (range {low} to {high}).",
 	NoForecast: "No forecast: not enough data ({seen} of 14 days).",
 	NotFinal:   "Not final yet: {open} of the posted is of rentals that still run.", NoDays: "No day of it cost anything.",
+	ReportFiles: "The figures of each part.", ReportSent: "The whole report is in your messages with me.",
 	Room: "{project} can rent for {room} at once.", NoRoom: "{project} has nothing left: anything needs approval.", NoBudget: "No budget covers {project}; without one nothing is rented.",
 	Above: "Above {account}: {who}.", Holding: "Held by: {rentals}.", NothingHeld: "Nothing is held.",
 	Prices: "Prices at {at}, cheapest first:", NoPrices: "Nothing on offer has it.", Price: "{what} ({type}) {market}, {place}: {rate} an hour",

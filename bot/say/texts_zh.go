@@ -52,6 +52,7 @@ var chinese = texts{
 	Forecast:   "预计到 {to} 结束：{likely}（范围 {low} 至 {high}）。",
 	NoForecast: "无法预测：数据不足（14 天中有 {seen} 天）。",
 	NotFinal:   "尚未最终：已记账款项中 {open} 属于仍在运行的租用。", NoDays: "其间没有产生费用。",
+	ReportFiles: "各部分的数据。", ReportSent: "完整报告在您与我的私信中。",
 	Room: "{project} 可立即租用 {room}。", NoRoom: "{project} 没有余额：任何租用都需批准。", NoBudget: "{project} 没有预算；没有预算不租用。",
 	Above: "超出 {account} 时：{who}。", Holding: "预留于：{rentals}。", NothingHeld: "没有预留款项。",
 	Prices: "{at} 的价格，从低到高：", NoPrices: "没有这样的机器。", Price: "{what}（{type}）{market}，{place}：每小时 {rate}",

@@ -202,7 +202,7 @@ func (w *world) open(dir string) {
 	}
 	roles := w.file.Roles()
 	w.desk = desk.New(desk.Config{
-		Version: "test", Reader: books{w.store}, Writer: books{w.store}, Viewer: w, Loop: w, Rules: w, Reporter: w,
+		Version: "test", Reader: books{w.store}, Writer: books{w.store}, Viewer: w, Loop: w, Rules: w, Reporter: w, Weekly: w.store,
 		Roles: desk.Roles{Admins: roles.Admins, Approvers: roles.Approvers}, Clusters: []string{"main"}, Now: clock,
 	})
 	w.counter = New(Options{

@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"bridge/desk":            {"bridge", "bridge/desk", "bridge/bill", "bridge/report"},
 	"bridge/report":          {"bridge", "bridge/report"},
 	"bridge/bill":            {"bridge"},
+	"bridge/usage":           {"bridge"},
 	"bridge/engine":          {"bridge", "bridge/ledger"},
 	"bridge/store":           {"bridge", "bridge/ledger"},
 	"bridge/enrol":           {"bridge"},
@@ -36,7 +37,7 @@ var allowed = map[string][]string{
 	"slurm":                  {"bridge"},
 	"slurm/slurmtest":        {"bridge", "bridge/sandbox"},
 	"volcano":                {"bridge"},
-	"bot":                    {"bot", "bridge", "bridge/desk"},
+	"bot":                    {"bot", "bridge", "bridge/desk", "bridge/report", "bridge/report/chart"},
 	"bot/slackd":             {},  // the judge shares nothing with the bot
 	"bridge/sim":             nil, // everything
 	"bridge/cmd":             nil, // everything
