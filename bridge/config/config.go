@@ -15,18 +15,19 @@ import (
 
 // Config is a configuration without a mistake. Paths are absolute.
 type Config struct {
-	StateDir string        `json:"state_dir"` // store, keys, lock
-	Socket   string        `json:"socket"`    // unix socket for the command line
-	Policy   string        `json:"policy"`    // policy file; empty: the shipped one, which only observes
-	Cycle    time.Duration `json:"cycle"`     // least time between two looks that nothing asked for
-	Clusters []Cluster     `json:"clusters"`
-	Clouds   []Cloud       `json:"clouds"`
-	Enrol    Enrol         `json:"enrol"`
-	Metrics  Metrics       `json:"metrics"`
-	Slack    *Slack        `json:"slack"`   // nil: no bot
-	Storage  *Storage      `json:"storage"` // nil: no checkpoints in object storage
-	Limits   Limits        `json:"limits"`
-	Log      Log           `json:"log"`
+	StateDir   string        `json:"state_dir"` // store, keys, lock
+	Socket     string        `json:"socket"`    // unix socket for the command line
+	Policy     string        `json:"policy"`    // policy file; empty: the shipped one, which only observes
+	Cycle      time.Duration `json:"cycle"`     // least time between two looks that nothing asked for
+	Clusters   []Cluster     `json:"clusters"`
+	Clouds     []Cloud       `json:"clouds"`
+	Enrol      Enrol         `json:"enrol"`
+	Metrics    Metrics       `json:"metrics"`
+	Prometheus *Prometheus   `json:"prometheus"` // nil: what is allocated counts as used
+	Slack      *Slack        `json:"slack"`      // nil: no bot
+	Storage    *Storage      `json:"storage"`    // nil: no checkpoints in object storage
+	Limits     Limits        `json:"limits"`
+	Log        Log           `json:"log"`
 }
 
 // Cluster is one scheduler to watch.

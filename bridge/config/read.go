@@ -43,6 +43,7 @@ func (r *reader) read(root strict.Node) {
 		strict.May("clouds", "clouds: [{name: north, local: {url: http://127.0.0.1:7070, token_file: north.token}}]", r.clouds),
 		strict.May("enrol", "enrol: {listen: 10.0.0.5:7443}", r.enrol),
 		strict.May("metrics", "metrics: {listen: 127.0.0.1:9750}", r.metrics),
+		strict.May("prometheus", "prometheus: {url: http://127.0.0.1:9090}", r.prometheus),
 		strict.May("storage", "storage: {endpoint: https://s3.example.org, access_key_file: s3.key}", r.storage),
 		strict.May("slack", "slack: {local: 127.0.0.1:7480}", r.slack),
 		strict.May("limits", "limits: {launch: 5m}", r.limits),
