@@ -90,7 +90,7 @@ type entry struct {
 // head writes title, subtitle and legend, and returns what is left below them.
 func (c *canvas) head(title, subtitle string, legend []entry) box {
 	in := box{c.px(1.2), c.px(1.1), c.Width - c.px(1.2), c.Height - c.px(1)}
-	if c.narrowOnPage() {
+	if c.Page {
 		in.left, in.right, in.top = c.px(0.2), c.Width-c.px(0.4), c.px(0.3)
 	}
 	size := c.Text * 1.3
@@ -107,10 +107,6 @@ func (c *canvas) head(title, subtitle string, legend []entry) box {
 	in.top = y + c.px(0.9)
 	return in
 }
-
-// narrowOnPage reports whether the picture stands in a narrow page, which has
-// margins of its own.
-func (c *canvas) narrowOnPage() bool { return c.Size == Narrow || c.Size == Wide }
 
 // legend writes entries in lines from a baseline on and returns the last one.
 func (c *canvas) legend(entries []entry, b box) int {

@@ -11,14 +11,18 @@ import (
 type Size struct {
 	Width, Height int
 	Text          float64
+	Page          bool // it stands in a page, which has margins of its own
 }
+
+// narrow reports whether things stand under each other.
+func (s Size) narrow() bool { return s.Width < 1000 }
 
 // The sizes: a chat's picture, twice as fine as it is shown, and a page's on wide
 // and on narrow screens.
 var (
-	Chat   = Size{1400, 720, 26}
-	Wide   = Size{1400, 560, 21}
-	Narrow = Size{720, 680, 27}
+	Chat   = Size{1400, 720, 26, false}
+	Wide   = Size{1400, 560, 21, true}
+	Narrow = Size{720, 680, 27, true}
 )
 
 // align is where a text's anchor is.

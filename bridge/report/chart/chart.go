@@ -79,7 +79,7 @@ func SVG(k Kind, r *report.Report, g report.Lang, s Size, place string) (string,
 var fontFamily = regexp.MustCompile(`;font-family:'[^']*',sans-serif`)
 
 func render(p *picture, k Kind, format string, s Size, t Theme) ([]byte, error) {
-	c := newCanvas(format, s, t)
+	c := newCanvas(format, p.fit(s), t)
 	p.draw(c)
 	out, err := c.p.Bytes()
 	if err != nil {

@@ -29,6 +29,7 @@ func demandPicture(r *report.Report, t *texts) picture {
 		shown = shown[:mostPanels]
 		p.subtitle += t.Gap + fill(t.Further, "n", strconv.Itoa(len(classes)-mostPanels))
 	}
+	p.panels = len(shown)
 	p.draw = func(c *canvas) { drawDemand(c, &p, shown, t) }
 	return p
 }
@@ -64,11 +65,11 @@ func drawDemand(c *canvas, p *picture, classes []*report.MixClass, t *texts) {
 	}
 	in := c.head(p.title, p.subtitle, legend)
 	columns := len(classes)
-	if columns == mostPanels || c.Width < c.Height*6/5 {
-		columns = (len(classes) + 1) / 2
-	}
-	if c.Width < c.Height*6/5 {
+	switch {
+	case c.narrow():
 		columns = 1
+	case columns == mostPanels:
+		columns = 2
 	}
 	rows := (len(classes) + columns - 1) / columns
 	gap := c.px(1.6)

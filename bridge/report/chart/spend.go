@@ -11,7 +11,16 @@ import (
 // picture is one chart in one language, before it has a size and colours.
 type picture struct {
 	title, subtitle, alt string
+	panels               int // that a narrow picture has under each other; 0: one
 	draw                 func(c *canvas)
+}
+
+// fit is a size with room for all panels.
+func (p *picture) fit(s Size) Size {
+	if s.narrow() && p.panels > 1 {
+		s.Height += int(float64(p.panels-1) * 11 * s.Text)
+	}
+	return s
 }
 
 // amount is money as the report shows it, without its currency.
@@ -62,7 +71,7 @@ func drawDays(c *canvas, p *picture, days []report.SpendDay, t *texts) {
 	size := c.Text * 0.85
 	fits := true
 	for _, m := range sums {
-		fits = fits && float64(widthOf(amount(m), size)) < slot*0.96
+		fits = fits && float64(widthOf(amount(m), size)) < slot*0.88
 	}
 	for i, d := range days {
 		mid := plot.left + int(slot*(float64(i)+0.5))
