@@ -60,6 +60,7 @@ func (c *budgetCmd) Run(a *app) error {
 
 type reportCmd struct {
 	format
+	weekFlags
 	Words []string `arg:"" optional:"" help:"A period (day, week, month), a project, and a cloud or class of GPU that a budget is of, in any order."`
 }
 
@@ -69,8 +70,17 @@ func (reportCmd) Help() string {
   spillway report month nlp
   spillway report month nlp on north
   spillway report week
+  spillway report --week last
+  spillway report --week 2026-W48 --format html --lang zh --out week.html
+  spillway report --week 2026-W48 --format csv --part waste
+  spillway report --week this nlp
+  spillway report --chargeback --month 2026-11 > november.csv
 
-What a project spent in the period, day by day. The forecast is what is spent, and for each day left the mean of the
+With --week it is the weekly report: spend, use, wait, how much to reserve and how much to rent, spot, who and what, waste,
+approvals, how well money is guarded, what to do. CSV is part,row,column,value,unit. With --chargeback it is what settled
+rentals cost in a month, as CSV with the columns of FOCUS.
+
+Otherwise: what a project spent in the period, day by day. The forecast is what is spent, and for each day left the mean of the
 same weekday of the last four weeks, or what runs on it if that is more. Of ten such periods eight end within the range;
 with less than 14 days of history there is no forecast.
 
@@ -80,6 +90,9 @@ JSON keys: account, cloud, gpu, every, from, to, zone, posted, held, limit, left
 
 // Run reports what a project spends.
 func (c *reportCmd) Run(a *app) error {
+	if done, err := c.weekly(a, c.Words, c.Output == "json"); done || err != nil {
+		return err
+	}
 	got, err := ask(a, desk.AskReport, desk.ReportRequest{Words: c.Words})
 	if err != nil {
 		return err
