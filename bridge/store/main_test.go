@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	case testing.Short():
 		size = map[string]string{"rapid.checks": "15", "rapid.steps": "40"}
 	}
-	for name, value := range size { // flags given by hand win
+	flag.Visit(func(f *flag.Flag) { delete(size, f.Name) }) // flags given by hand win
+	for name, value := range size {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
