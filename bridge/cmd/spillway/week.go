@@ -19,14 +19,15 @@ type weekFlags struct {
 	Format     string `help:"Form of it: md, json, csv or html (default: md; csv for a chargeback)." enum:",md,json,csv,html" default:""`
 	Part       string `help:"Only this part, as CSV: spend, use, wait, mix, spot, top, waste, approvals, guard, advice." placeholder:"PART"`
 	Out        string `help:"Write it to a file." type:"path" placeholder:"FILE"`
+	Charts     string `help:"Also write its charts into a folder, as PNG." type:"path" placeholder:"FOLDER"`
 }
 
 // weekly prints the weekly report or the chargeback; false if neither was asked for.
 func (c *weekFlags) weekly(a *app, words []string, asJSON bool) (bool, error) {
 	switch {
 	case c.Week == "" && !c.Chargeback:
-		if c.Format+c.Part+c.Out+c.Month != "" {
-			return false, misused("--format, --part and --out are of the weekly report, --month of a chargeback", "spillway report --week last --format html --out week.html")
+		if c.Format+c.Part+c.Out+c.Month+c.Charts != "" {
+			return false, misused("--format, --part, --out and --charts are of the weekly report, --month of a chargeback", "spillway report --week last --format html --out week.html")
 		}
 		return false, nil
 	case len(words) > 1:
@@ -84,6 +85,11 @@ func (c *weekFlags) writer(a *app, project string) (func(io.Writer) error, error
 	if err != nil {
 		return nil, err
 	}
+	if c.Charts != "" {
+		if err := drawCharts(a, &r, c.Charts); err != nil {
+			return nil, err
+		}
+	}
 	switch c.Format {
 	case "json":
 		return r.JSON, nil
@@ -96,8 +102,8 @@ func (c *weekFlags) writer(a *app, project string) (func(io.Writer) error, error
 }
 
 func (c *weekFlags) chargeback(a *app, project string) (func(io.Writer) error, error) {
-	if c.Part != "" || c.Format == "md" || c.Format == "html" {
-		return nil, misused("a chargeback is CSV or JSON, whole", "spillway report --chargeback --month 2026-11 --format csv")
+	if c.Part != "" || c.Charts != "" || c.Format == "md" || c.Format == "html" {
+		return nil, misused("a chargeback is CSV or JSON, whole and without charts", "spillway report --chargeback --month 2026-11 --format csv")
 	}
 	got, err := ask(a, desk.AskChargeback, desk.ChargebackRequest{Month: c.Month, Project: project})
 	if err != nil {
