@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/slack-go/slack"
 )
 
 // many is n copies of a thing made by f.
@@ -251,6 +253,38 @@ func TestTooMuchTextAltogetherIsAnErrorOfItsOwn(t *testing.T) {
 		t.Errorf("at the limit: %v", got)
 	}
 	r.refuses("msg_blocks_too_long", "chat.postMessage", url.Values{"channel": {burst}, "blocks": {build(6)}})
+}
+
+// A workspace that Slack has not brought charts to yet refuses a message with
+// one, wherever it is shown, and takes the same message without.
+func TestAWorkspaceWithoutABlockRefusesIt(t *testing.T) {
+	r := start(t, Options{})
+	raw, _ := json.Marshal([]any{divider(0), chartOf(1, 1, 3)})
+	form := url.Values{"channel": {burst}, "text": {"x"}, "blocks": {string(raw)}}
+	ts := r.post(burst, slack.MsgOptionText("x", false))
+	if err := r.Without(t.Context(), "data_visualization"); err != nil {
+		t.Fatal(err)
+	}
+	r.refuses("invalid_blocks", "blocks.validate", url.Values{"blocks": {string(raw)}})
+	r.refuses("invalid_blocks", "chat.update", url.Values{"channel": {burst}, "ts": {ts}, "text": {"x"}, "blocks": {string(raw)}})
+	got := r.refuses("invalid_blocks", "chat.postMessage", form)
+	if text := fmt.Sprint(got["errors"]); !strings.Contains(text, "/blocks/1/type") {
+		t.Errorf("got %v", got)
+	}
+	form.Set("blocks", `[{"type":"divider"}]`)
+	if got, _ := r.raw("chat.postMessage", form); got["ok"] != true {
+		t.Errorf("without the chart: %v", got)
+	}
+	if err := r.Without(t.Context(), "no_such_block"); err == nil {
+		t.Error("a block that nobody knows is not drawn")
+	}
+	if err := r.Without(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	form.Set("blocks", string(raw))
+	if got, _ := r.raw("chat.postMessage", form); got["ok"] != true {
+		t.Errorf("drawn again: %v", got)
+	}
 }
 
 func TestInvalidBlocksSayWhere(t *testing.T) {

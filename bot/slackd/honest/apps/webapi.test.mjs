@@ -106,6 +106,45 @@ test("a file goes up in three steps", async () => {
   assert.equal(post.files[0].size, png.length);
 });
 
+test("several files go up into one message of a thread", async () => {
+  const { ts } = await client.chat.postMessage({ channel: burst, text: "the week" });
+  await client.files.uploadV2({
+    channel_id: burst,
+    thread_ts: ts,
+    initial_comment: "the figures",
+    file_uploads: [
+      { content: "day,usd\n", filename: "spend.csv", title: "spend.csv" },
+      { content: "day,gpu_hours\n", filename: "use.csv", title: "use.csv" },
+    ],
+  });
+  const post = (await messages(ana)).findLast((m) => m.files?.length);
+  assert.equal(post.thread_ts, ts);
+  assert.equal(post.text, "the figures");
+  assert.deepEqual(post.files.map((f) => f.name).sort(), ["spend.csv", "use.csv"]);
+});
+
+test("a workspace without charts refuses them", async () => {
+  const chart = {
+    type: "data_visualization",
+    title: "Spend by day",
+    chart: {
+      type: "bar",
+      axis_config: { categories: ["Mon", "Tue"], y_label: "USD" },
+      series: [{ name: "spot", data: [{ label: "Mon", value: 1 }, { label: "Tue", value: 2.5 }] }],
+    },
+  };
+  const said = { channel: burst, text: "the week", blocks: [{ type: "divider" }, chart] };
+  await client.chat.postMessage(said);
+  await post("without", { blocks: ["data_visualization"] });
+  try {
+    await assert.rejects(client.chat.postMessage(said), (e) => e.data?.error === "invalid_blocks");
+    await client.chat.postMessage({ ...said, blocks: [{ type: "divider" }] });
+  } finally {
+    await post("without", { blocks: [] });
+  }
+  await client.chat.postMessage(said);
+});
+
 test("lists come in pages", async () => {
   const ids = [];
   for await (const page of client.paginate("users.list", { limit: 4 })) {
