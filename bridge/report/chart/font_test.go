@@ -192,7 +192,7 @@ func TestCutKeepsWidthAndWords(t *testing.T) {
 	}{
 		{"acme/nlp", 400, "acme/nlp"},
 		{"acme/a-project-with-a-long-name", 200, "acme/a-project…"},
-		{"acme/机器人与具身智能", 160, "acme/机器人…"},
+		{"acme/机器人与具身智能", 160, "acme/机器…"},
 		{"acme", 5, "…"},
 	} {
 		got := cut(c.text, 24, c.width)

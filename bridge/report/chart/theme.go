@@ -40,10 +40,10 @@ var names = [hues]string{"paper", "ink", "muted", "rule", "kept", "on-demand", "
 // Okabe and Ito's blue, orange, bluish green and reddish purple, the last darker
 // on white; in the dark their sky blue stands for blue.
 var colours = map[Theme][hues]string{
-	Light: {"#FFFFFF", "#1B1F24", "#57606A", "#E2E6EA", "#0072B2", "#E69F00", "#009E73", "#B87A00", "#FBE7BF", "#AA3377"},
+	Light: {"#FFFFFF", "#1B1F24", "#57606A", "#E2E6EA", "#0072B2", "#E69F00", "#009E73", "#B87A00", "#F9DDA4", "#AA3377"},
 	Dark:  {"#16191D", "#E6E9ED", "#A3ACB6", "#30363D", "#56B4E9", "#E69F00", "#009E73", "#F0B63A", "#4A3A14", "#E79BC4"},
 	// As light; the library would call #FFFFFF white, as a project may be called.
-	inPage: {"#FEFEFE", "#1B1F24", "#57606A", "#E2E6EA", "#0072B2", "#E69F00", "#009E73", "#B87A00", "#FBE7BF", "#AA3377"},
+	inPage: {"#FEFEFE", "#1B1F24", "#57606A", "#E2E6EA", "#0072B2", "#E69F00", "#009E73", "#B87A00", "#F9DDA4", "#AA3377"},
 }
 
 // Variables declares the colours of a theme as the CSS custom properties that

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"spillway.sh/spillway/bridge/report"
+	"spillway.sh/spillway/bridge/report/reporttest"
 )
 
 // sample is a report with everything in it.
@@ -47,7 +48,19 @@ func words(page string) string {
 }
 
 func TestAPageHasTheTenPartsInOrderWithEveryFigure(t *testing.T) {
-	r := sample(t)
+	for _, r := range []*report.Report{sample(t), computed()} {
+		hasTheTenParts(t, r)
+	}
+}
+
+// computed is a report as it is made.
+func computed() *report.Report {
+	r := reporttest.Report()
+	return &r
+}
+
+func hasTheTenParts(t *testing.T, r *report.Report) {
+	t.Helper()
 	for _, g := range []report.Lang{report.English, report.Chinese} {
 		page := written(t, r, g)
 		read := words(page)
