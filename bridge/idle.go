@@ -107,16 +107,21 @@ func lastTold(r *Rental) time.Time {
 	return out
 }
 
-// Goes is when an idle machine of the rental goes back if no job comes: at the
+// Goes is when an idle machine of the rental, or with nil the rental if it is
+// idle as a whole, goes back if no job comes: at the
 // end of what is paid, once policy's patience is over. Zero: it is not idle, or
 // somebody has to be told first. A rental that is idle as a whole goes as a whole.
 func (r *Rental) Goes(m *Machine) time.Time {
-	started := m.Started
-	if !r.IdleSince.IsZero() {
-		m, started = nil, oldestStart(r)
-	}
-	if r.State != StateAdmitted || m != nil && (m.IdleSince.IsZero() || r.Gang > 1) {
+	started := oldestStart(r)
+	switch {
+	case r.State != StateAdmitted:
 		return time.Time{}
+	case !r.IdleSince.IsZero():
+		m = nil
+	case m == nil || m.IdleSince.IsZero() || r.Gang > 1:
+		return time.Time{}
+	default:
+		started = m.Started
 	}
 	at, ok := r.patience(m)
 	if !ok {

@@ -36,6 +36,7 @@ type File struct {
 	approval     bridge.Approval
 	exchange     exchange
 	capacity     []bridge.Capacity
+	watch        bridge.Watch
 	objects      strict.Faults // paths in object storage, as faults if there is none
 	warnings     strict.Faults
 

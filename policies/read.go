@@ -37,6 +37,7 @@ func (r *reader) read(root strict.Node) {
 		strict.May("zone", "zone: Europe/Berlin", zone(&r.zone)),
 		strict.May("roles", "roles: {admins: [root], approvers: [ana]}", r.roles),
 		strict.May("approval", "approval: {two_above: 1000 USD}", later(&approval)),
+		strict.May("watch", "watch: {idle_tell: 20m, unowned: 15m}", r.readWatch),
 		strict.Need("accounts", `accounts: [{account: "*", to: "all/{account}"}]`, r.mappings),
 		strict.May("opt_out", "opt_out: {partitions: [interactive]}", r.optOuts),
 		strict.May("defaults", "defaults: {idle: 10m}", later(&base)),

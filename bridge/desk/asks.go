@@ -38,6 +38,7 @@ var (
 	AskChargeback  = Ask[ChargebackRequest, ChargebackAnswer]{"chargeback", true, (*Desk).Chargeback}
 	AskReport      = Ask[ReportRequest, ReportAnswer]{"report", true, (*Desk).Report}
 	AskExtend      = Ask[ExtendRequest, ExtendAnswer]{"extend", false, (*Desk).Extend}
+	AskKeep        = Ask[KeepRequest, KeepAnswer]{"keep", false, (*Desk).Keep}
 	AskCancel      = Ask[CancelRequest, CancelAnswer]{"cancel", false, (*Desk).Cancel}
 	AskCheckpoints = Ask[CheckpointsRequest, CheckpointsAnswer]{"checkpoints", true, (*Desk).Checkpoints}
 	AskBill        = Ask[BillRequest, BillAnswer]{"bill", true, (*Desk).CheckBill}

@@ -34,7 +34,6 @@ var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	"%s of which currency? Say $%s or %scny":           "%s 是哪种货币？请写 $%s 或 %scny",
 	"%s does not fit: at most six decimals":            "%s 无法表示：最多六位小数",
 	"such a long time has no price: %s":                "这么长的时间没有价格：%s",
-	"sums of %s do not fit: %s":                        "%s 的合计无法表示：%s",
 	"the hold of %s cannot be added to that of %s: %s": "%s 的冻结款不能加到 %s 上：%s",
 
 	// Times.
@@ -122,6 +121,9 @@ var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	"an extension is of time alone, and %q is more than that":             "延长只涉及时间，%q 不只是时间",
 	"rental %s belongs to %s; only they or an admin may extend it":        "租用 %s 属于 %s；只有本人或管理员可以延长",
 	"%s still waits for a yes; there is nothing to extend yet":            "%s 仍在等待批准；还没有可延长的",
+	"%s is %s and cannot be kept":                                         "%s 当前为 %s，无法保留",
+	"rental %s belongs to %s; only they or an admin may keep it":          "租用 %s 属于 %s；只有本人或管理员可以保留它",
+	"what is kept is kept for a time, and %q is more than that":           "保留只需说明时间，而 %q 还有其他内容",
 	"%s is %s and cannot be extended":                                     "%s 状态为 %s，不能延长",
 	"%s is only being launched and has no end yet; ask again in a minute": "%s 正在启动，还没有结束时间；请一分钟后再试",
 	"%s lives until %s already":                                           "%s 本来就到 %s",

@@ -57,7 +57,7 @@ func (d *Desk) Release(ctx context.Context, p Person, q ReleaseRequest) (Release
 	}
 	a := ReleaseAnswer{Released: []Released{}}
 	for _, r := range meant {
-		if !p.owns(&r) && !p.may(ReleaseAny) {
+		if !d.disposes(p, &r) {
 			return a, wrong(Forbidden, "spillway rentals", "rental %s belongs to %s; only they or an admin may give it back", r.ID, r.Requester)
 		}
 		do := func(r bridge.Rental) (Released, error) { return d.release(ctx, p, r, q.Now) }

@@ -44,6 +44,10 @@ type Rental struct {
 	IdleSecs  int64           `json:"idle_seconds"`
 	IdleSince time.Time       `json:"idle_since,omitzero"`
 	IdleMost  int64           `json:"idle_most_seconds"` // released after this long without a job
+	IdleCost  bridge.Money    `json:"idle_cost"`         // of its idle machines since they had a job
+	Goes      time.Time       `json:"goes,omitzero"`     // idle as a whole: when it goes back if no job comes
+	Keep      time.Time       `json:"keep_until,omitzero"`
+	Unowned   bool            `json:"unowned,omitempty"` // idle, and nobody owns it
 	Why       bridge.Reason   `json:"why"`
 	Note      string          `json:"note,omitempty"`
 	Approved  string          `json:"approved_by,omitempty"`
@@ -81,6 +85,7 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 		Expires: r.Expires, AskUntil: r.AskUntil, Why: r.Why, Note: r.Note, Approved: r.ApprovedBy,
 		Revision: r.Revision, Digest: r.Digest, Yeses: r.Yeses, Life: int64(r.Life / time.Second), MaxRate: r.MaxRate, Running: r.Running,
 		Extends: r.Extends, ReleaseAt: r.ReleaseAt, Until: r.Until, IdleMost: int64(r.Idle / time.Second),
+		Keep: r.KeepUntil, Unowned: r.Unowned > 0,
 	}
 	offer := bridge.Offer{Pool: r.Pool, Rate: r.Rate, Step: r.Step, Minimum: r.Minimum, Term: r.Term, EarlyPM: r.EarlyPM}
 	if price, err := bridge.PriceOf(&offer, &bridge.Terms{}, r.Life, r.Count); err == nil {
@@ -92,8 +97,12 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 			Node: m.Node, ID: m.ID, State: m.State, Started: m.Started, Stopped: m.Stopped, ReclaimAt: m.ReclaimAt, Fault: m.Fault,
 		})
 	}
+	if !r.State.Ended() {
+		out.IdleCost = r.IdleCost(now)
+	}
 	if !r.IdleSince.IsZero() && !r.State.Ended() && now.After(r.IdleSince) {
 		out.IdleSecs, out.IdleSince = int64(now.Sub(r.IdleSince)/time.Second), r.IdleSince
+		out.Goes = r.Goes(nil)
 	}
 	return out
 }

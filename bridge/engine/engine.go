@@ -53,6 +53,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) error {
 		{"watch", e.watch},         // jobs come and go; membership, meter, warnings, extension
 		{"route", e.route},         // idle machines serve the next job that fits
 		{"release", e.release},     // drain, dismiss, terminate until the cloud says gone
+		{"idle", e.idle},           // machines without a job are named, once a spell
 		{"settle", e.settle},       // post what it cost, give the rest of the hold back
 		{"explain", e.explain},     // owners of jobs that never leave are told why
 		{"breaker", e.breaker},     // too much fails at once: no new money

@@ -36,6 +36,13 @@ type Options struct {
 	// Gate keeps machines out until their own agents say that they are fit. It
 	// needs machines that have agents, which Hear listens to.
 	Gate bool
+	// Watch is policy's patience with machines that have no job.
+	Watch bridge.Watch
+	// Known reports whether the host knows an account; nil: it knows all. An error
+	// says nothing.
+	Known func(ctx context.Context, account string) (bool, error)
+	// Admins answer for money that no budget's approver answers for.
+	Admins []string
 	// Checkpoints finds those of jobs that policy has a rule for; nil: nobody looks.
 	Checkpoints Finder
 	// Clock is the time of the host, UTC.

@@ -184,6 +184,7 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 		Account: account, Requester: string(account[strings.LastIndexByte(string(account), '/')+1:]),
 		Class: bridge.Class(in.Tags[bridge.TagClass]), Gang: 1, Count: 1, Attempt: attempt,
 		Pool: in.Pool, Rate: in.Rate, MaxRate: rate, FX: in.Tags[bridge.TagFX], Created: born, Expires: expires, Life: expires.Sub(born),
+		Adopted: true, Idle: e.o.Watch.OrDefault().Tell + e.o.Watch.OrDefault().Unowned, // policy's own patience is not known
 		Why: bridge.ReasonOrphan, Note: "rebuilt from the tags of " + in.ID,
 		Machines: []bridge.Machine{{
 			State: bridge.MachineJoined, ID: in.ID, Node: node, Address: in.Address, Rate: in.Rate, Started: born, Joined: c.now,

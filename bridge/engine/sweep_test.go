@@ -88,7 +88,10 @@ func TestC_F27_OrphanWithAJobIsAdoptedNotEnded(t *testing.T) {
 		if w.a.called("Terminate") != 0 {
 			t.Error("it was ended under its job")
 		}
-		w.settled(10 * time.Minute)
+		w.settled(45 * time.Minute) // the owner of its budget is told first
+		if ns := w.idles(); len(ns) != 1 || ns[0].Who != "" {
+			t.Errorf("told %+v", ns)
+		}
 	})
 }
 

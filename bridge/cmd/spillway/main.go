@@ -44,6 +44,7 @@ type commands struct {
 	Quote   quoteCmd   `cmd:"" group:"rent" help:"What machines would cost; nothing is rented."`
 	Rent    rentCmd    `cmd:"" group:"rent" help:"Rent machines."`
 	Extend  extendCmd  `cmd:"" group:"rent" help:"Let a rental live longer."`
+	Keep    keepCmd    `cmd:"" group:"rent" help:"Keep a rental for a time though no job runs on it."`
 	Cancel  cancelCmd  `cmd:"" group:"rent" help:"Take back a request that waits for a yes."`
 	Release releaseCmd `cmd:"" group:"rent" help:"Give machines back."`
 	Approve approveCmd `cmd:"" group:"rent" help:"Say yes to a rental that waits; without an id, list them."`

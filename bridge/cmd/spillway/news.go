@@ -24,7 +24,8 @@ func (newsCmd) Help() string {
   spillway news --follow
   spillway news -f -o json | jq -r .kind     one JSON object a line
 
-JSON keys of each: id, at, kind, cluster, rental, machine, node, job, who, why, pool, cost, text, took, digest, via.`
+JSON keys of each: id, at, kind, cluster, rental, machine, node, job, who, why, pool, cost, text, took, digest, via, alert
+(scope{account, cloud, gpu}, every, period, measure, percent, amount, limit, hard), submitted, estimate, gpus.`
 }
 
 // Run prints news; with --follow until interrupted.
@@ -85,14 +86,17 @@ func newsText(n *bridge.News, lang desk.Lang) string {
 	}
 	add(n.Job != "", "job %s", n.Job)
 	add(n.Node != "", "%s", n.Node)
-	add(n.Who != "", "by %s", n.Who)
+	whose, word := "by %s", "took"
+	switch n.Kind { //nolint:exhaustive // Of the others a person does something, in a time.
+	case bridge.NewsIdle:
+		whose, word = "of %s", "without a job for"
+	case bridge.NewsResumed, bridge.NewsLost:
+		word = "lost"
+	}
+	add(n.Who != "", whose, n.Who)
 	add(n.Why != "", "%s", lang.Short(n.Why))
 	add(n.Pool != nil && n.Node == "", "%s", pool(n))
 	add(n.Cost.Micro != 0, "%s", n.Cost)
-	word := "took"
-	if n.Kind == bridge.NewsResumed || n.Kind == bridge.NewsLost {
-		word = "lost"
-	}
 	add(n.Took > 0, "%s %s", word, took(n.Took))
 	add(n.Text != "", "%s", n.Text)
 	return strings.Join(parts, ", ")

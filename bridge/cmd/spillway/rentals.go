@@ -26,9 +26,10 @@ func (rentalsCmd) Help() string {
 
 JSON keys: rentals[] (id, version, state, since, cluster, account, requester, class, jobs[], pool{cloud, region, zone,
 type, market}, shape, count, machines[], rate, hold, expected, cost, created, expires, ask_until, idle_seconds,
-idle_since, idle_most_seconds, why, note, approved_by, revision, digest, yeses[] (who, at), life_seconds, max_rate, running[],
-extends, release_at, until); with an id: rental, news[], instead (size, words, offer). Of each machine: node, id, state, started, stopped, reclaim_at, fault,
-report{at, health, checks[] (name, ok, got, want, took), stages[] (name, ok, took, text), busy, gpu_pm, notice}, heard.`
+idle_since, idle_most_seconds, idle_cost, goes, keep_until, unowned, why, note, approved_by, revision, digest, yeses[]
+(who, at), life_seconds, max_rate, running[], extends, release_at, until); with an id: rental, news[], instead (size, words,
+offer). Of each machine: node, id, state, started, stopped, reclaim_at, fault, report{at, health, checks[] (name, ok, got,
+want, took), stages[] (name, ok, took, text), busy, gpu_pm, notice}, heard.`
 }
 
 // Run lists rentals, or shows one.
@@ -50,6 +51,11 @@ func (c *rentalsCmd) Run(a *app) error {
 			return
 		}
 		sayRentals(p, got.Rentals)
+		for i := range got.Rentals {
+			if line := idling(&got.Rentals[i], a.lang()); line != "" {
+				p.line("%s: %s", got.Rentals[i].ID, line)
+			}
+		}
 		if !c.All {
 			p.line("")
 			p.line("%s", held(got.Rentals))
@@ -65,6 +71,27 @@ func sayRentals(p *page, rs []desk.Rental) {
 		rows = append(rows, row(r.ID, r.State, what(r), forWhom(r), r.Account, r.Cost, r.Hold, ends(r)))
 	}
 	p.table("RENTAL\tSTATE\tWHAT\tFOR\tPAID BY\tSO FAR\tAT MOST\tENDS", rows)
+}
+
+// idling says since when a rental has no job, what that has cost, and when it
+// goes; nothing before a minute has passed.
+func idling(r *desk.Rental, lang desk.Lang) string {
+	if r.IdleSecs < 60 || r.State != bridge.StateAdmitted {
+		return ""
+	}
+	idle, since, goes := desk.Span(time.Duration(r.IdleSecs)*time.Second), desk.Clock(r.IdleSince), desk.Clock(r.Goes)
+	said, back, nobody := "no job for %s, since %s, which has cost %s", "; it goes back at %s", "; nobody owns it"
+	if lang == desk.Chinese {
+		said, back, nobody = "已空闲 %s（自 %s 起），花费 %s", "；将于 %s 归还", "；无人认领"
+	}
+	out := fmt.Sprintf(said, idle, since, r.IdleCost)
+	if !r.Goes.IsZero() {
+		out += fmt.Sprintf(back, goes)
+	}
+	if r.Unowned {
+		out += nobody
+	}
+	return out
 }
 
 func what(r *desk.Rental) string { return fmt.Sprintf("%d x %s", r.Count, desk.Place(r.Pool)) }
@@ -151,8 +178,9 @@ func sayRental(p *page, a *desk.RentalAnswer, lang desk.Lang) {
 	if r.State == bridge.StateWaiting {
 		add("Wanted until", desk.Clock(r.Until))
 	}
-	if r.IdleSecs > 0 {
-		add("Idle for", desk.Span(time.Duration(r.IdleSecs)*time.Second))
+	add("Idle", idling(r, lang))
+	if r.Keep.After(r.Since) && !r.State.Ended() {
+		add("Kept until", desk.Clock(r.Keep))
 	}
 	add("Approved by", r.Approved)
 	add("Note", r.Note)

@@ -109,6 +109,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	d.engine, err = engine.New(engine.Options{
 		Clusters: clusters, Clouds: d.site.clouds, Store: d.store, Policy: d.site.judge, Budgets: d.site.Budgets(),
 		Currency: d.site.policy.Currency(), Rates: d.site.policy.Rates,
+		Watch: d.site.policy.Watch(), Known: socket.KnownAccount, Admins: d.site.policy.Roles().Admins,
 		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics, Checkpoints: finder,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strconv"
@@ -65,4 +66,20 @@ func (h *host) of(ctx context.Context, uid int) (name string, groups []string, e
 	h.known[uid] = got
 	h.mu.Unlock()
 	return got.name, got.groups, nil
+}
+
+// KnownAccount reports whether the host knows an account of that name. An error
+// says that the host could not be asked.
+func KnownAccount(ctx context.Context, name string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, accountsPause)
+	defer cancel()
+	err := exec.CommandContext(ctx, "getent", "passwd", "--", name).Run()
+	const notFound = 2 // of getent's manual: a key that is in no source
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.ExitCode() == notFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up account %s: %w", name, err)
+	}
+	return true, nil
 }

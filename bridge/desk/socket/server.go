@@ -75,6 +75,7 @@ func New(d *desk.Desk, accounts Accounts, log *slog.Logger) *Server {
 	route(s, mux, desk.AskWeek)
 	route(s, mux, desk.AskChargeback)
 	route(s, mux, desk.AskExtend)
+	route(s, mux, desk.AskKeep)
 	route(s, mux, desk.AskCancel)
 	route(s, mux, desk.AskCheckpoints)
 	route(s, mux, desk.AskStatus)

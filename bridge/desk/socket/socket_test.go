@@ -249,3 +249,16 @@ func TestListen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWhomTheHostKnows(t *testing.T) {
+	for name, want := range map[string]bool{"root": true, "nobody-of-that-name": false, "-x": false} {
+		if got, err := KnownAccount(t.Context(), name); got != want || err != nil {
+			t.Errorf("%s is known: %t, %v; want %t", name, got, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := KnownAccount(ctx, "nobody-of-that-name"); err == nil {
+		t.Error("a host that was not asked knows nobody, and says so")
+	}
+}
