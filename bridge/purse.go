@@ -161,11 +161,11 @@ func (y *payer) on(cloud, gpu string) purses {
 }
 
 // short returns the tightest budget that lacks the amount, a hard one before a
-// soft one, or nil if all of them have it.
+// soft one, or nil if all of them have it. Nothing has room everywhere.
 func (ps purses) short(micro int64) *purse {
 	var worst *purse
 	for _, b := range ps {
-		if b.left >= micro {
+		if b.left >= micro || micro <= 0 {
 			continue
 		}
 		if worst == nil || b.hard && !worst.hard || b.hard == worst.hard && b.left < worst.left {
@@ -179,7 +179,7 @@ func (ps purses) short(micro int64) *purse {
 // asked for already: no approval may exceed it.
 func (ps purses) shut(micro int64) *purse {
 	for _, b := range ps {
-		if b.hard && b.left-b.asked < micro {
+		if b.hard && micro > 0 && b.left-b.asked < micro {
 			return b
 		}
 	}

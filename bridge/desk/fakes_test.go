@@ -73,7 +73,7 @@ func (b *books) Balances(_ context.Context, _ time.Time, budgets []bridge.Budget
 	defer b.mu.Unlock()
 	out := make([]bridge.Balance, 0, len(budgets))
 	for _, x := range budgets {
-		bal := bridge.Balance{Account: x.Account, Cloud: x.Cloud, GPU: x.GPU, Period: "2026-11", Limit: x.Limit, Posted: b.spent[x.Account], Hard: x.Hard}
+		bal := bridge.Balance{Account: x.Account, Cloud: x.Cloud, GPU: x.GPU, Period: "2026-11", Limit: x.Limit, Posted: b.spent[x.Account], Held: bridge.Money{Currency: x.Limit.Currency}, Hard: x.Hard}
 		for i := range b.rentals {
 			if r := &b.rentals[i]; r.State.Held() && x.Scope().Covers(r.Scope()) {
 				bal.Held, _ = bal.Held.Add(r.Hold)

@@ -25,6 +25,7 @@ var chineseNews = []struct{ english, chinese string }{
 	{"cost %s is beyond the hold of %s by %s", "费用 %s 超出冻结额 %s，多 %s"},
 	{"the books do not balance (%d findings, the first: %s); see: spillway ledger check", "账目不平（%s 处，第一处：%s）；请运行 spillway ledger check"},
 	{"was %s, now %s, by bill %s of %s", "原为 %s，现为 %s，依据 %[4]s 的账单 %[3]s"},
+	{"the budget of %s is over-committed: %s in %s, and %s are spent and held already; what runs goes on, nothing new is rented in it", "预算 %s 超额占用：%[3]s 上限 %[2]s，已记账和冻结共 %[4]s；运行中的继续，不再租用新的"},
 	{"until %s", "直到 %s"},
 }
 

@@ -56,9 +56,9 @@ func newGauges(reg prometheus.Registerer) *gauges {
 		rentals:   gauge("rentals", "Rentals that have not ended, by state.", "cluster", "state"),
 		machines:  gauge("machines", "Machines that may cost money, by cloud, market and state.", "cloud", "market", "state"),
 		demands:   gauge("demands", "Waiting demands, by verdict and reason.", "cluster", "verdict", "reason"),
-		held:      gauge("held_micro", "Money set aside in this period, in micro-units.", "account", "period", "currency"),
-		posted:    gauge("posted_micro", "Money spent in this period, in micro-units.", "account", "period", "currency"),
-		limit:     gauge("limit_micro", "Budget of this period, in micro-units.", "account", "period", "currency"),
+		held:      gauge("held_micro", "Money set aside in this period, in micro-units.", "account", "cloud", "gpu", "period", "currency"),
+		posted:    gauge("posted_micro", "Money spent in this period, in micro-units.", "account", "cloud", "gpu", "period", "currency"),
+		limit:     gauge("limit_micro", "Budget of this period, in micro-units.", "account", "cloud", "gpu", "period", "currency"),
 		queueAge:  gauge("queue_age_seconds", "Age of the newest view of a cluster.", "cluster"),
 		protected: gauge("protected", "1 while the breaker is open.").WithLabelValues(),
 		frozen:    gauge("frozen", "1 while a person has stopped new money.").WithLabelValues(),
@@ -93,7 +93,7 @@ func (g *gauges) measure(c *cycle) {
 		g.demands.WithLabelValues(v.Cluster, string(v.Kind), string(v.Why)).Inc()
 	}
 	for _, b := range c.budgets {
-		labels := []string{string(b.Account), b.Period, string(b.Limit.Currency)}
+		labels := []string{string(b.Account), b.Cloud, b.GPU, b.Period, string(b.Limit.Currency)}
 		g.held.WithLabelValues(labels...).Set(float64(b.Held.Micro))
 		g.posted.WithLabelValues(labels...).Set(float64(b.Posted.Micro))
 		g.limit.WithLabelValues(labels...).Set(float64(b.Limit.Micro))

@@ -308,7 +308,9 @@ func gathered(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 		for _, m := range f.GetMetric() {
 			name := f.GetName()
 			for _, l := range m.GetLabel() {
-				name += " " + l.GetValue()
+				if l.GetValue() != "" {
+					name += " " + l.GetValue()
+				}
 			}
 			out[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 		}

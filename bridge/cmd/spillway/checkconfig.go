@@ -23,9 +23,10 @@ func (checkConfigCmd) Help() string {
   spillway check-config --example > /etc/spillway/spillway.yaml
   spillway check-config --example-policy > /etc/spillway/policy.yaml
 
-Every mistake of both files is printed with line, column and a valid example; exit code 7 when there is one.
+Every mistake of both files is printed with line, column and a valid example; exit code 7 when there is one. What is
+allowed and probably not meant is a warning.
 
-JSON keys: ok, config, policy, mode, mistakes[] (file, line, column, path, got, wrong, example).`
+JSON keys: ok, config, policy, mode, mistakes[] and warnings[] (file, line, column, path, got, wrong, example).`
 }
 
 // mistake is one fault of a file.
@@ -45,6 +46,7 @@ type checkAnswer struct {
 	Policy   string    `json:"policy"`
 	Mode     string    `json:"mode,omitempty"`
 	Mistakes []mistake `json:"mistakes"`
+	Warnings []mistake `json:"warnings"`
 }
 
 // Run checks both files.
@@ -58,19 +60,18 @@ func (c *checkConfigCmd) Run(a *app) error {
 		return nil
 	}
 	cfg, policy, err := loadFiles(a.Config)
-	got := checkAnswer{OK: err == nil, Config: a.Config, Policy: "the shipped one, which observes only", Mistakes: []mistake{}}
+	got := checkAnswer{OK: err == nil, Config: a.Config, Policy: "the shipped one, which observes only", Mistakes: []mistake{}, Warnings: []mistake{}}
 	if cfg != nil && cfg.Policy != "" {
 		got.Policy = cfg.Policy
 	}
 	if policy != nil {
 		got.Mode = string(policy.Mode())
+		got.Warnings = asMistakes(warnings(cfg, policy))
 	}
 	var faults strict.Faults
 	switch {
 	case errors.As(err, &faults):
-		for _, f := range faults {
-			got.Mistakes = append(got.Mistakes, mistake{f.File, f.Line, f.Column, f.Path, f.Got, f.Wrong, f.Example})
-		}
+		got.Mistakes = asMistakes(faults)
 	case err != nil && cfg == nil:
 		return &desk.Error{Kind: desk.NotFound, Wrong: err.Error(), Try: "spillway check-config --example > " + a.Config, Err: err}
 	case err != nil:
@@ -83,6 +84,14 @@ func (c *checkConfigCmd) Run(a *app) error {
 	return printErr
 }
 
+func asMistakes(fs strict.Faults) []mistake {
+	out := make([]mistake, 0, len(fs))
+	for _, f := range fs {
+		out = append(out, mistake{f.File, f.Line, f.Column, f.Path, f.Got, f.Wrong, f.Example})
+	}
+	return out
+}
+
 func sayCheck(p *page, got *checkAnswer, err error) {
 	if err != nil {
 		p.line("%s", err)
@@ -91,6 +100,10 @@ func sayCheck(p *page, got *checkAnswer, err error) {
 		return
 	}
 	p.table("", []string{row("Configuration", got.Config+": no mistake"), row("Policy", got.Policy+": no mistake"), row("Mode", modeWords(got.Mode))})
+	for i := range got.Warnings {
+		w := &got.Warnings[i]
+		p.line("Warning: %s", (&strict.Fault{File: w.File, Line: w.Line, Column: w.Column, Path: w.Path, Got: w.Got, Wrong: w.Wrong, Example: w.Example}).Error())
+	}
 	p.line("Next: spillway doctor")
 }
 

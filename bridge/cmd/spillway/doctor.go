@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,9 +64,15 @@ func (c *doctorCmd) Run(a *app) error {
 	for _, name := range s.clusterNames() {
 		got.examineCluster(ctx, s.clusters[name])
 	}
+	var classes []string
+	asked := true
 	for _, cloud := range s.clouds {
 		where := "cloud " + cloud.Name()
 		offers, err := cloud.Offers(ctx)
+		for i := range offers {
+			classes = append(classes, offers[i].Shape.GPUType)
+		}
+		asked = asked && err == nil
 		switch {
 		case err != nil:
 			got.add(where, slurm.Error, "", "it does not answer: "+err.Error(), "nothing can be rented there", "check url and token of this cloud in "+a.Config)
@@ -74,11 +82,30 @@ func (c *doctorCmd) Run(a *app) error {
 			got.add(where, fine, "", "it answers, with "+desk.Count(len(offers), "offer"), "")
 		}
 	}
+	got.examinePolicy(s, classes, asked)
 	err = c.print(a, got, func(p *page) { sayFindings(p, &got) })
 	if err == nil && !got.OK {
 		return errFound
 	}
 	return err
+}
+
+// examinePolicy finds what the policy says and probably does not mean. The
+// classes of GPU that are on offer are known once all clouds were asked.
+func (d *doctorAnswer) examinePolicy(s *site, classes []string, asked bool) {
+	found := s.warnings()
+	if asked {
+		slices.Sort(classes)
+		classes = slices.DeleteFunc(slices.Compact(classes), func(c string) bool { return c == "" })
+		found = append(found, s.policy.UnofferedClasses(classes)...)
+	}
+	for _, w := range found {
+		why := ""
+		if w.Example != "" {
+			why = "for example: " + w.Example
+		}
+		d.add("policy", slurm.Warning, fmt.Sprintf("line %d, %s", w.Line, w.Path), w.Wrong, why)
+	}
 }
 
 func (d *doctorAnswer) examineStore(dir string) {

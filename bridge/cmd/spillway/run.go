@@ -192,6 +192,7 @@ func (d *daemon) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.warnOfPolicy(ctx)
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return d.engine.Run(ctx) })
 	all.Go(func() error {

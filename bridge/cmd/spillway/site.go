@@ -13,6 +13,7 @@ import (
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/config"
+	"spillway.sh/spillway/bridge/config/strict"
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/engine"
 	"spillway.sh/spillway/bridge/store"
@@ -139,6 +140,18 @@ func (s *site) storeID(ctx context.Context) (string, error) {
 	id := db.StoreID()
 	return id, db.Close()
 }
+
+// warnings are what the policy says and probably does not mean, as far as the
+// configuration can tell.
+func warnings(c *config.Config, p *policies.File) strict.Faults {
+	clouds := make([]string, 0, len(c.Clouds))
+	for i := range c.Clouds {
+		clouds = append(clouds, c.Clouds[i].Name)
+	}
+	return append(p.Warnings(), p.UnknownClouds(clouds)...)
+}
+
+func (s *site) warnings() strict.Faults { return warnings(s.config, s.policy) }
 
 // Budgets and Terms make a site the desk's rules.
 func (s *site) Budgets() []bridge.Budget { return s.policy.Budgets() }
