@@ -116,7 +116,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 		return err
 	}
 	d.desk = desk.New(desk.Config{
-		Version: version, Reader: books{d.store}, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine, Reporter: d.engine, Finder: finder,
+		Version: version, Reader: books{d.store}, Weekly: d.store, Capacity: d.site.policy.Capacity, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine, Reporter: d.engine, Finder: finder,
 		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
 	if c.Slack != nil {

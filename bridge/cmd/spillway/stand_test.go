@@ -157,7 +157,7 @@ func (s *stand) open(ts *testscript.TestScript) error {
 	}
 	roles := s.policy.Roles()
 	d := desk.New(desk.Config{
-		Version: "test", Reader: books{s.store}, Writer: books{s.store}, Viewer: s, Loop: s, Rules: s,
+		Version: "test", Reader: books{s.store}, Weekly: s.store, Capacity: s.policy.Capacity, Writer: books{s.store}, Viewer: s, Loop: s, Rules: s,
 		Roles: desk.Roles{Admins: roles.Admins, Approvers: roles.Approvers, Escalation: s.policy.Approval().Escalation}, Clusters: []string{"main"}, Now: s.clock,
 		Finder: s.finder(),
 	})
