@@ -66,6 +66,12 @@ func typedHere(r *report.Report) *report.Report {
 			out.Advice[i].Command = here
 		}
 	}
+	out.Waste.Lines = slices.Clone(r.Waste.Lines)
+	for i := range out.Waste.Lines {
+		if here := slashed(out.Waste.Lines[i].Command); here != "" {
+			out.Waste.Lines[i].Command = here
+		}
+	}
 	return &out
 }
 

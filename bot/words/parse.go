@@ -113,7 +113,7 @@ func (p *parser) rent() error {
 		return p.wish()
 	case Status, Approve, Cancel, Again:
 		return p.ids()
-	case Extend, Snooze:
+	case Extend, Snooze, Keep:
 		return p.idAndWords()
 	case Deny:
 		return p.deny()
@@ -245,6 +245,9 @@ func (p *parser) line(id string) string {
 	}
 	if p.r.Verb == Extend || p.r.Verb == Snooze {
 		return "/rent " + string(p.r.Verb) + " " + id + " 2h"
+	}
+	if p.r.Verb == Keep {
+		return "/rent keep " + id + " 1h"
 	}
 	return "/rent " + string(p.r.Verb) + " " + id
 }

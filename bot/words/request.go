@@ -26,6 +26,7 @@ const (
 	Help    Verb = "help"
 	Again   Verb = "again"
 	Snooze  Verb = "snooze"
+	Keep    Verb = "keep"
 	Freeze  Verb = "freeze"
 	Thaw    Verb = "thaw"
 	Release Verb = "release"
@@ -36,7 +37,7 @@ var verbs = map[string]Verb{
 	"quote": Quote, "status": Status, "show": Status, "list": List, "ls": List, "mine": List,
 	"extend": Extend, "cancel": Cancel, "withdraw": Cancel, "approve": Approve, "deny": Deny, "reject": Deny,
 	"spend": Spend, "budget": Budget, "report": Report, "prices": Prices, "price": Prices, "whoami": WhoAmI,
-	"help": Help, "?": Help, "again": Again, "snooze": Snooze, "freeze": Freeze, "thaw": Thaw,
+	"help": Help, "?": Help, "again": Again, "snooze": Snooze, "keep": Keep, "freeze": Freeze, "thaw": Thaw,
 }
 
 // Request is a line as it was understood.

@@ -15,6 +15,7 @@ import (
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/config"
 	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/report"
 )
 
 // botCmd is what an administrator does about the Slack bot.
@@ -154,6 +155,10 @@ func sampleCards(now time.Time) map[string]talk.Message {
 		Pool: bridge.Pool{Cloud: "north", Region: "eu", Zone: "eu-1", Type: "g8.h100", Market: bridge.Spot}, Life: int64((6 * time.Hour).Seconds()),
 		Created: now, Expires: now.Add(6 * time.Hour), Jobs: []bridge.JobID{"4711"},
 	}
+	week := report.Report{
+		Week: "2026-W48", From: now, To: now, Made: now, Zone: "UTC", Currency: "USD",
+		Spend: report.Spend{Days: []report.SpendDay{{Date: "2026-11-23", OnDemand: usd(12), Spot: usd(8), Kept: usd(40)}}},
+	}
 	out := map[string]talk.Message{}
 	for _, l := range []desk.Lang{desk.English, desk.Chinese} {
 		p := card.Pen{Lang: l, Key: []byte("of no button that anybody sees"), Zone: time.UTC}
@@ -161,6 +166,7 @@ func sampleCards(now time.Time) map[string]talk.Message {
 		grant := r
 		grant.State = bridge.StateAdmitted
 		out["grant, "+string(l)] = p.Grant(&grant, now)
+		out["report, "+string(l)] = p.Report(&week)
 	}
 	return out
 }

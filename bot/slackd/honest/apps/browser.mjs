@@ -1,4 +1,7 @@
 // A browser without a window, the same on every machine.
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import puppeteer from "puppeteer-core";
 
 export function browser() {
@@ -34,4 +37,13 @@ export async function shoot(page, name) {
   if (process.env.SHOTS) {
     await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` });
   }
+}
+
+// madeWith is what decides about single pixels: the browser and its fonts.
+export function madeWith(version, more = []) {
+  const fonts = ["Noto Sans CJK SC", "Noto Sans CJK SC:bold", "Noto Color Emoji", "monospace", ...more].map((f) => {
+    const file = execFileSync("fc-match", ["-f", "%{file}", f], { encoding: "utf8" });
+    return [f, createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 12)];
+  });
+  return { chromium: version.match(/\d+/)[0], fonts: Object.fromEntries(fonts) };
 }

@@ -10,14 +10,12 @@
 // that the kept pictures were made with; what is written, and what can be
 // pressed, is compared everywhere. All eight sheets are drawn and measured;
 // kept are the four that have every pair of language, theme and width.
-import { createHash } from "node:crypto";
-import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import pixelmatch from "pixelmatch";
 import sharp from "sharp";
-import { browser } from "./browser.mjs";
+import { browser, madeWith } from "./browser.mjs";
 
 const [page, golden, kept, fresh, mode] = process.argv.slice(2);
 const locales = { en: ["en-US", "America/New_York"], zh: ["zh-CN", "Asia/Shanghai"] };
@@ -56,15 +54,6 @@ async function serve() {
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   return server;
-}
-
-// madeWith is what decides about single pixels.
-function madeWith(version) {
-  const fonts = ["Noto Sans CJK SC", "Noto Sans CJK SC:bold", "Noto Color Emoji", "monospace"].map((f) => {
-    const file = execFileSync("fc-match", ["-f", "%{file}", f], { encoding: "utf8" });
-    return [f, createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 12)];
-  });
-  return { chromium: version.match(/\d+/)[0], fonts: Object.fromEntries(fonts) };
 }
 
 // Runs in the page: where each card is, and what it says and offers.
