@@ -249,7 +249,7 @@ clouds:
       token_file: {{.Token}}
 enrol:
   listen: {{.Enrol}}
-limits: {list_every: 1s, offers_every: 10s, pool_down: 5s, reserve: 3s, absent_gap: 3s, orphan_age: 20s, breaker: {vanish_most: 100}}
+limits: {list_every: 1s, offers_every: 10s, pool_down: 5s, pool_most: 10s, reserve: 3s, absent_gap: 3s, orphan_age: 20s, breaker: {vanish_most: 100}}
 `
 
 // Jobs that opted in by their names are signalled and have five seconds; gone
