@@ -31,7 +31,7 @@ func (l *look) add(b *batch, o *opening, v *Verdict) bool {
 
 // grow adds a machine to a draft if limits and budgets allow it.
 func (l *look) grow(d *draft, o *opening, v *Verdict) bool {
-	if d.order.Gang > 1 || d.order.Count >= d.most {
+	if d.order.Gang > 1 || d.order.Count >= d.most || d.order.Ask == "" && l.catalog.has(d.offer) < 1 {
 		return false
 	}
 	hold, err := d.hold(d.order.Count + 1)
@@ -270,7 +270,7 @@ func (l *look) draft(b *batch, o *opening, p pick) draft {
 	d := draft{payer: o.payer, purses: o.payer.on(offer.Pool.Cloud, offer.Shape.GPUType), offer: p.offer, each: slots(&offer.Shape, b.shape), most: p.most}
 	d.order.Gang = int(b.key.nodes)
 	d.order.MaxRate = ceiling(offer, o.terms)
-	d.order.Life = lifeOf(o.terms, b.limit, offer.Boot)
+	d.order.Life, _ = l.lifeOn(b, o.terms, p.offer) // what does not last was not chosen
 	d.order.Offer.Step, d.order.Offer.Minimum, d.order.Offer.Term, d.order.Offer.EarlyPM = offer.Step, offer.Minimum, offer.Term, offer.EarlyPM
 	return d
 }

@@ -11,27 +11,29 @@ import (
 // order they came in: by rate, then by pool. It is kept while nothing in it
 // changes but times.
 type catalog struct {
-	version uint64
-	offers  []*Offer
-	pools   []Pool // copies, for verdicts to point to
-	state   []offerState
-	boot    time.Duration // median
-	views   map[viewKey]*view
-	quick   map[termsView]*view
-	holds   []offerSet // offers of each hardware
-	fits    []offerSet // offers that hold each shape, by its number; made when asked for
-	sold    uint64     // hash of the set of offers without a machine left
-	low     uint64     // hash of all stocks below lowStock
+	version  uint64
+	offers   []*Offer
+	pools    []Pool // copies, for verdicts to point to
+	state    []offerState
+	boot     time.Duration // median
+	reserved bool          // there is one of that market
+	views    map[viewKey]*view
+	quick    map[termsView]*view
+	holds    []offerSet // offers of each hardware
+	fits     []offerSet // offers that hold each shape, by its number; made when asked for
+	sold     uint64     // hash of the set of offers without a machine left
+	low      uint64     // hash of all stocks below lowStock
 }
 
 // offerState is what is known of one offer apart from its cloud's own words.
 type offerState struct {
 	hw    int32
 	fresh bool
-	down  time.Time // zero: not down
-	stock int       // left after the orders of this plan; negative: unknown
-	taken bool      // by this plan
-	loss  int64     // per mille of what a spot machine computes is lost to reclaims
+	down  time.Time     // zero: not down
+	stock int           // left after the orders of this plan; negative: unknown
+	taken bool          // by this plan
+	loss  int64         // per mille of what a spot machine computes is lost to reclaims
+	left  time.Duration // until its contract ends, in whole minutes; negative: it has ended
 }
 
 // takeOffers makes the catalog of a snapshot, or finds that the last one holds.
@@ -51,7 +53,8 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 	losses := newLosses(s)
 	for _, o := range c.offers {
 		c.pools = append(c.pools, o.Pool)
-		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down[o.Pool], stock: o.Available, loss: losses.of(o)})
+		c.reserved = c.reserved || o.Pool.Market == Reserved
+		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down[o.Pool], stock: o.Available, loss: losses.of(o), left: o.left(s.Now)})
 		boots = append(boots, o.Boot)
 	}
 	for i := range c.state {
@@ -84,13 +87,16 @@ func (c *catalog) same(o *catalog) bool {
 	return slices.EqualFunc(c.offers, o.offers, func(a, b *Offer) bool {
 		return a.Pool == b.Pool && a.Rate == b.Rate && a.Boot == b.Boot && a.Billing() == b.Billing() && a.Bar == b.Bar
 	}) && slices.EqualFunc(c.state, o.state, func(a, b offerState) bool {
-		return a.hw == b.hw && a.fresh == b.fresh && a.loss == b.loss && a.down.Equal(b.down)
+		return a.hw == b.hw && a.fresh == b.fresh && a.loss == b.loss && a.left == b.left && a.down.Equal(b.down)
 	})
 }
 
 func compareOffers(a, b *Offer) int {
 	if c := cmp.Compare(a.Rate.Micro, b.Rate.Micro); c != 0 {
 		return c
+	}
+	if c := cmp.Compare(a.Shape.GPUs, b.Shape.GPUs); c != 0 && a.Rate.Micro == 0 {
+		return c // of what costs nothing, the smallest that will do
 	}
 	if c := comparePools(&a.Pool, &b.Pool); c != 0 {
 		return c
@@ -101,7 +107,7 @@ func compareOffers(a, b *Offer) int {
 		cmp.Compare(a.Available, b.Available), cmp.Compare(a.Boot, b.Boot), cmp.Compare(a.Step, b.Step),
 		cmp.Compare(a.Minimum, b.Minimum), strings.Compare(a.Shape.Key(), b.Shape.Key()), slices.Compare(a.Features, b.Features),
 		cmp.Compare(a.MaxAge, b.MaxAge), cmp.Compare(a.Notice, b.Notice), cmp.Compare(a.Term, b.Term), cmp.Compare(a.EarlyPM, b.EarlyPM),
-		cmp.Compare(a.Quoted.Micro, b.Quoted.Micro), strings.Compare(string(a.Bar), string(b.Bar)), a.Until.Compare(b.Until),
+		cmp.Compare(a.Quoted.Micro, b.Quoted.Micro), strings.Compare(string(a.Bar), string(b.Bar)), a.Until.Compare(b.Until), strings.Compare(a.Contract, b.Contract),
 	)
 }
 
@@ -116,11 +122,23 @@ func comparePools(a, b *Pool) int {
 func (c *catalog) use(i, machines int) {
 	st := &c.state[i]
 	st.taken = true
+	c.take(i, machines)
+	if contract := c.offers[i].Contract; contract != "" { // its machines may come from several zones
+		for k, o := range c.offers {
+			if k != i && o.Contract == contract && o.Pool.Cloud == c.offers[i].Pool.Cloud {
+				c.take(k, machines)
+			}
+		}
+	}
+}
+
+func (c *catalog) take(i, machines int) {
+	st := &c.state[i]
 	if st.stock < 0 {
 		return
 	}
 	c.count(i, -1)
-	st.stock -= machines
+	st.stock = max(st.stock-machines, 0)
 	c.count(i, 1)
 }
 
@@ -176,6 +194,7 @@ type viewKey struct {
 	ceiling                  Rate
 	rule                     marketRule
 	currency                 Currency
+	reserved                 bool // and nothing else
 }
 
 // view returns what may be bought under terms.
@@ -184,7 +203,7 @@ func (c *catalog) view(t *Terms, rule marketRule, currency Currency) *view {
 	if v, ok := c.quick[quick]; ok {
 		return v
 	}
-	key := viewKey{joined(t.Markets), joined(t.Clouds), joined(t.Regions), t.MaxRate, rule, currency}
+	key := viewKey{joined(t.Markets), joined(t.Clouds), joined(t.Regions), t.MaxRate, rule, currency, t.Class == P0}
 	v, ok := c.views[key]
 	if !ok {
 		v = c.newView(t, rule, currency)
@@ -209,7 +228,7 @@ func joined[S ~string](words []S) string {
 }
 
 func (c *catalog) newView(t *Terms, rule marketRule, currency Currency) *view {
-	v := &view{version: c.version, terms: t, rule: rule, currency: currency, markets: rule.allowed(t.Markets)}
+	v := &view{version: c.version, terms: t, rule: rule, currency: currency, markets: c.markets(t, rule)}
 	v.offers = make([]offerSet, len(v.markets))
 	for m := range v.offers {
 		v.offers[m] = newOfferSet(len(c.offers))
@@ -221,6 +240,19 @@ func (c *catalog) newView(t *Terms, rule marketRule, currency Currency) *view {
 		}
 	}
 	return v
+}
+
+// markets are those a demand may buy in: first what is paid for anyway, and for
+// class P0 that alone.
+func (c *catalog) markets(t *Terms, rule marketRule) []Market {
+	if t.Class == P0 {
+		return []Market{Reserved}
+	}
+	out := rule.allowed(t.Markets)
+	if c.reserved && !slices.Contains(out, Reserved) {
+		out = append([]Market{Reserved}, out...)
+	}
+	return out
 }
 
 func (r marketRule) allowed(ms []Market) []Market {
@@ -238,6 +270,8 @@ func (r marketRule) allowed(ms []Market) []Market {
 func (r marketRule) bars(m Market) Reason {
 	spot := m == Spot
 	switch {
+	case m == Reserved: // nobody takes it back, and it costs nothing more
+		return ""
 	case r == noSpot && spot:
 		return ReasonNotRestartable
 	case r == noCheckpoint && spot:

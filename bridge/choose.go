@@ -19,7 +19,8 @@ type pick struct {
 // policy's order that has machines, except that spot dearer than the same on
 // demand is not taken for its name. Offers are compared by what the rental is
 // expected to cost: today's rate over its life, in the cloud's billing steps, and
-// for spot what reclaims are expected to destroy of it.
+// for spot what reclaims are expected to destroy of it. What is paid for anyway
+// comes before all of them.
 func (l *look) choose(b *batch, t *Terms, gangs int, x *rest) (pick, bool) {
 	if b.key.nodes > 1 {
 		gangs = 1 // each is a rental of its own
@@ -58,8 +59,9 @@ func (l *look) choose(b *batch, t *Terms, gangs int, x *rest) (pick, bool) {
 // worst is what the first machines of an order on an offer are held for.
 func (l *look) worst(b *batch, t *Terms, i int) (int64, bool) {
 	o := l.catalog.offers[i]
-	m, err := o.Billing().Worst(ceiling(o, t), lifeOf(t, b.limit, o.Boot), b.least(t))
-	return m.Micro, err == nil
+	life, ok := l.lifeOn(b, t, i)
+	m, err := o.Billing().Worst(ceiling(o, t), life, b.least(t))
+	return m.Micro, ok && err == nil
 }
 
 func (l *look) search(b *batch, t *Terms, gangs int, x *rest) (pick, bool) {
@@ -127,8 +129,12 @@ func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 	o := l.catalog.offers[i]
 	least := b.least(t)
 	p := pick{offer: i, most: math.MaxInt32, gangs: 1}
-	paid := o.Billing().Charged(lifeOf(t, b.limit, o.Boot))
-	if t.MaxCost.Micro > 0 {
+	life, ok := l.lifeOn(b, t, i)
+	if !ok {
+		return p, false
+	}
+	paid := o.Billing().Charged(life)
+	if t.MaxCost.Micro > 0 && o.Rate.Micro > 0 {
 		one, err := ceiling(o, t).Cost(paid, 1, RoundUp)
 		if err != nil || one.Currency != t.MaxCost.Currency || one.Micro <= 0 {
 			return p, false

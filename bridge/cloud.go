@@ -9,16 +9,17 @@ import (
 // Tags every machine carries from its create call on. They are enough to
 // rebuild the store from a cloud's listing.
 const (
-	TagStore   = "spillway-store"   // random id of the store that rented it
-	TagCluster = "spillway-cluster" // the cluster it was rented for
-	TagRental  = "spillway-rental"
-	TagAttempt = "spillway-attempt"
-	TagAccount = "spillway-account" // organisation/team/project/user
-	TagEpoch   = "spillway-epoch"   // of the leader that wrote the intent
-	TagRate    = "spillway-max-rate"
-	TagFX      = "spillway-fx" // Exchange.String of what made the ceiling of the cloud's rate; missing: nothing did
-	TagClass   = "spillway-class"
-	TagExpires = "spillway-expires" // RFC 3339: the machine is off by then, whatever happens to us
+	TagStore    = "spillway-store"   // random id of the store that rented it
+	TagCluster  = "spillway-cluster" // the cluster it was rented for
+	TagRental   = "spillway-rental"
+	TagAttempt  = "spillway-attempt"
+	TagAccount  = "spillway-account" // organisation/team/project/user
+	TagEpoch    = "spillway-epoch"   // of the leader that wrote the intent
+	TagRate     = "spillway-max-rate"
+	TagFX       = "spillway-fx"       // Exchange.String of what made the ceiling of the cloud's rate; missing: nothing did
+	TagContract = "spillway-contract" // of a machine on demand that a contract pays for
+	TagClass    = "spillway-class"
+	TagExpires  = "spillway-expires" // RFC 3339: the machine is off by then, whatever happens to us
 )
 
 // Launch is one create call, frozen in the store before it is made.
@@ -29,6 +30,7 @@ type Launch struct {
 	Pool     Pool              `json:"pool"`
 	Count    int               `json:"count"` // all or nothing
 	MaxRate  Rate              `json:"max_rate"`
+	Contract string            `json:"contract,omitempty"` // in market reserved: whose machines are meant
 	Tags     map[string]string `json:"tags"`
 	UserData string            `json:"user_data"`
 	Expires  time.Time         `json:"expires"`
@@ -54,6 +56,7 @@ type Instance struct {
 	Address  string            `json:"address,omitempty"`
 	Tags     map[string]string `json:"tags,omitempty"`
 	Token    string            `json:"token,omitempty"`
+	Contract string            `json:"contract,omitempty"` // in market reserved: whose machine it is
 	Rate     Rate              `json:"rate"`
 	Launched time.Time         `json:"launched"`
 	Stopped  time.Time         `json:"stopped"`

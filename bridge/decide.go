@@ -105,6 +105,7 @@ func (d *Decider) look(s *Snapshot) *look {
 		rented: map[string]map[string]bool{}, answers: map[JobID][]*Answer{},
 		needed: map[RentalID]bool{},
 	}
+	l.minutes()
 	total := 0
 	for i := range s.Queues {
 		l.queues = append(l.queues, &s.Queues[i])

@@ -67,7 +67,7 @@ func TestDecide(t *testing.T) {
 var decided = []Reason{
 	ReasonCheapest, ReasonRoute, ReasonUnderway, ReasonOverBudget, ReasonAskAbove, ReasonAsked,
 	ReasonWaitPolicy, ReasonStartsSoon, ReasonSoon, ReasonStale, ReasonFrozen, ReasonProtected, ReasonPoolsDown,
-	ReasonNoPrice, ReasonMost, ReasonNoBudget, ReasonDenied, ReasonLapsed, ReasonLocalFree, ReasonAhead,
+	ReasonNoPrice, ReasonNoExchange, ReasonOldExchange, ReasonEndsFirst, ReasonMost, ReasonNoBudget, ReasonDenied, ReasonLapsed, ReasonLocalFree, ReasonAhead,
 	ReasonObserve, ReasonOptOut, ReasonNoRule, ReasonReserved, ReasonSitePolicy, ReasonUserHold, ReasonSiteConfig,
 	ReasonDoubtful, ReasonUnplaceable, ReasonWorkflow, ReasonNoOffer, ReasonTooDear, ReasonDeadline, ReasonNoAccount,
 	ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonAheadOfPace, ReasonLooking, ReasonLocalOnly, ReasonRuleFailed, ReasonUnfunded,

@@ -14,7 +14,7 @@ func Draw(id RentalID, o *Order, now time.Time) Rental {
 		Jobs: slices.Clone(o.Jobs), Gang: max(o.Gang, 1), Origin: o.Origin,
 		Pool: o.Offer.Pool, Shape: o.Offer.Shape, Features: o.Offer.Features,
 		Rate: o.Offer.Rate, MaxRate: o.MaxRate, Step: o.Offer.Step, Minimum: o.Offer.Minimum,
-		Term: o.Offer.Term, EarlyPM: o.Offer.EarlyPM, FX: o.Offer.FX,
+		Term: o.Offer.Term, EarlyPM: o.Offer.EarlyPM, FX: o.Offer.FX, Contract: o.Offer.Contract, Until: o.Offer.Until,
 		Count: o.Count, Attempt: 1, Life: o.Life, Idle: o.Idle, Hold: o.Hold,
 		Cost: Money{Currency: o.Hold.Currency}, Created: now, Why: ReasonCheapest,
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // nearness orders causes from the furthest from a purchase to the nearest.
-var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonTooDear, ReasonNoBudget, ReasonNoExchange, ReasonOldExchange, ReasonNoPrice, ReasonPoolsDown, ReasonAhead, ReasonAheadOfPace}
+var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonTooDear, ReasonNoBudget, ReasonNoExchange, ReasonOldExchange, ReasonNoPrice, ReasonEndsFirst, ReasonPoolsDown, ReasonAhead, ReasonAheadOfPace}
 
 // explain says why nothing can be bought for a batch: of all causes the one
 // that is nearest to a purchase.
@@ -19,7 +19,8 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 	o := l.catalog.offers[at]
 	v := &Verdict{Kind: Wait, Why: why, Pool: &l.catalog.pools[at]}
 	// A worst case that does not fit in 64 bits is not shown.
-	v.Cost, _ = o.Billing().Worst(ceiling(o, t), lifeOf(t, b.limit, o.Boot), b.least(t))
+	life, _ := l.lifeOn(b, t, at)
+	v.Cost, _ = o.Billing().Worst(ceiling(o, t), life, b.least(t))
 	switch v.Why {
 	case ReasonPoolsDown:
 		v.Until = until
@@ -41,9 +42,20 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 		v.Kind, v.Detail = Never, "only spot would do, and its checkpoints are further apart than "+t.Checkpoint.MaxAge.String()
 	case ReasonAheadOfPace:
 		v.Detail = "no spot machine is to be had, and it can still wait for one"
+	case ReasonEndsFirst:
+		v.Detail = "the contract ends at " + o.Until.UTC().Format(time.RFC3339)
 	case ReasonNoOffer:
 		v.Kind, v.Detail = Never, "what would fit is in no cloud, region or market that policy allows"
 	default: // nearness has no other
+	}
+	return v.ofClass(t)
+}
+
+// ofClass says of a job that may have reserved capacity alone that there is none
+// for it, rather than what else there is.
+func (v *Verdict) ofClass(t *Terms) *Verdict {
+	if t.Class == P0 && v.Why == ReasonNoOffer {
+		v.Why, v.Pool, v.Cost, v.Detail = ReasonReserved, nil, Money{}, ""
 	}
 	return v
 }
@@ -75,7 +87,10 @@ func (l *look) bars(b *batch, t *Terms, i int) Reason {
 	if r := b.view.barred[i]; r != "" {
 		return r
 	}
+	_, whole := l.lifeOn(b, t, i)
 	switch {
+	case !whole:
+		return ReasonEndsFirst
 	case l.catalog.has(i) >= b.least(t):
 		return ReasonTooDear
 	case l.catalog.state[i].taken:
@@ -112,5 +127,5 @@ func (l *look) explainMisfit(b *batch, t *Terms) *Verdict {
 	if least < 0 && len(l.catalog.offers) > 0 {
 		v.Detail = "no cloud, region or market that policy allows offers anything"
 	}
-	return v
+	return v.ofClass(t)
 }

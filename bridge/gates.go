@@ -162,7 +162,7 @@ func byTerms(t *Terms) (Kind, Reason) {
 		return Never, ReasonNoRule
 	case !t.Burst && t.Why != "":
 		return Never, t.Why
-	case t.Class == P0:
+	case t.Class == P0 && !slices.Contains(t.Markets, Reserved):
 		return Never, ReasonReserved
 	case !t.Burst:
 		return Never, ReasonNoRule

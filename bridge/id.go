@@ -85,6 +85,9 @@ func Token(storeID string, l Launch) string {
 	for _, s := range []string{storeID, string(l.Rental), l.Pool.String(), strconv.Itoa(l.Attempt), strconv.Itoa(l.Count), strconv.FormatInt(l.Expires.Unix(), 10), strconv.FormatInt(l.MaxRate.Micro, 10), string(l.MaxRate.Currency)} {
 		part(s)
 	}
+	if l.Contract != "" {
+		part(l.Contract)
+	}
 	for _, k := range sortedKeys(l.Tags) {
 		part(k)
 		part(l.Tags[k])

@@ -57,13 +57,17 @@ type Offer struct {
 	FX     string `json:"fx,omitempty"`
 	// Bar is why it may not be bought, whatever it costs; empty: it may.
 	Bar Reason `json:"bar,omitempty"`
-	// Until is when a contract ends that its machines belong to; zero: never.
-	Until time.Time `json:"until,omitzero"`
+	// Contract names the capacity, paid for anyway, that its machines belong to, and
+	// Until is when that ends; zero: never.
+	Contract string    `json:"contract,omitempty"`
+	Until    time.Time `json:"until,omitzero"`
 }
 
-// Fresh reports whether the rate may be used to buy at now.
+// Fresh reports whether the rate may be used to buy at now. Nothing is a price
+// only of what is paid for already; anywhere else it is one not known.
 func (o *Offer) Fresh(now time.Time) bool {
-	return o.Rate.Micro > 0 && o.Bar == "" && !o.SampledAt.IsZero() && now.Sub(o.SampledAt) <= o.MaxAge && o.SampledAt.Sub(now) < time.Minute
+	priced := o.Rate.Micro > 0 || o.Rate.Micro == 0 && o.Pool.Market == Reserved
+	return priced && o.Bar == "" && !o.SampledAt.IsZero() && now.Sub(o.SampledAt) <= o.MaxAge && o.SampledAt.Sub(now) < time.Minute
 }
 
 // Holds reports whether one machine of the offer satisfies a node's shape.

@@ -23,8 +23,9 @@ const (
 	ReasonProtected   Reason = "protected-mode"
 	ReasonPoolsDown   Reason = "pools-sold-out"
 	ReasonNoPrice     Reason = "no-fresh-price"
-	ReasonNoExchange  Reason = "no-exchange-rate"  // into the currency of the budgets
-	ReasonOldExchange Reason = "old-exchange-rate" // older than policy lets be used
+	ReasonNoExchange  Reason = "no-exchange-rate"    // into the currency of the budgets
+	ReasonOldExchange Reason = "old-exchange-rate"   // older than policy lets be used
+	ReasonEndsFirst   Reason = "contract-ends-first" // before the job would
 	ReasonMost        Reason = "machine-limit"
 	ReasonNoBudget    Reason = "budget-spent" // over a hard budget that no approval may exceed
 	ReasonDenied      Reason = "denied"

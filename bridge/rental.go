@@ -51,6 +51,7 @@ type Rental struct {
 	Minimum  time.Duration `json:"minimum"`
 	Term     time.Duration `json:"term,omitempty"`
 	EarlyPM  int           `json:"early_pm,omitempty"`
+	Contract string        `json:"contract,omitempty"` // whose machines these are; empty: rented for themselves
 	Count    int           `json:"count"`
 	Attempt  int           `json:"attempt"`
 

@@ -83,5 +83,8 @@ func poolAllowed(p *Pool, t *Terms, rule marketRule) bool {
 	if len(t.Clouds) > 0 && !slices.Contains(t.Clouds, p.Cloud) || len(t.Regions) > 0 && !slices.Contains(t.Regions, p.Region) {
 		return false
 	}
+	if p.Market == Reserved || t.Class == P0 {
+		return p.Market == Reserved
+	}
 	return slices.Contains(rule.allowed(t.Markets), p.Market)
 }

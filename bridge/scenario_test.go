@@ -81,6 +81,11 @@ type scenarioOffer struct {
 	Age      time.Duration `yaml:"age"`
 	Step     time.Duration `yaml:"step"`
 	Minimum  time.Duration `yaml:"minimum"`
+	Term     time.Duration `yaml:"term"`
+	Early    int           `yaml:"early"` // per mille
+	Bar      Reason        `yaml:"bar"`
+	Contract string        `yaml:"contract"`
+	Until    time.Duration `yaml:"until"`
 	Hardware `yaml:",inline"`
 }
 
@@ -148,6 +153,8 @@ type scenarioRental struct {
 	IdleFor  time.Duration   `yaml:"idle_for"`
 	AskUntil time.Duration   `yaml:"ask_until"`
 	Step     time.Duration   `yaml:"step"`
+	Term     time.Duration   `yaml:"term"`
+	Early    int             `yaml:"early"` // per mille
 	Machines []scenarioState `yaml:"machines"`
 	Hardware `yaml:",inline"`
 }
@@ -304,6 +311,7 @@ func (o *scenarioOffer) offer() Offer {
 	return Offer{
 		Pool: pool(o.Pool), Shape: o.shape(), Features: o.Features, Rate: Rate(money(o.Rate)), SampledAt: noon.Add(-o.Age),
 		MaxAge: 10 * time.Minute, Boot: boot, Available: or(o.Stock, -1), Step: o.Step, Minimum: o.Minimum,
+		Term: o.Term, EarlyPM: o.Early, Bar: o.Bar, Contract: o.Contract, Until: at(o.Until),
 	}
 }
 
@@ -333,7 +341,7 @@ func (r *scenarioRental) rental() Rental {
 	out := Rental{
 		ID: r.ID, State: r.State, Since: at(r.Since), Cluster: "c", Account: "uni/ai/llm/ana", Requester: "ana", Jobs: r.Jobs,
 		Gang: max(r.Gang, 1), Count: max(r.Count, 1), Pool: pool(r.Pool), Shape: r.shape(), Features: r.Features,
-		Step: r.Step, Idle: r.Idle, Expires: noon.Add(or(r.Expires, 3*time.Hour)), AskUntil: at(r.AskUntil), IdleSince: at(-r.IdleFor),
+		Step: r.Step, Term: r.Term, EarlyPM: r.Early, Idle: r.Idle, Expires: noon.Add(or(r.Expires, 3*time.Hour)), AskUntil: at(r.AskUntil), IdleSince: at(-r.IdleFor),
 		MaxRate: Rate(money(r.Rate)), Hold: money("20"),
 	}
 	if r.Cluster != "" {

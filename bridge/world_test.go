@@ -99,6 +99,10 @@ func drawOffer(t *rapid.T) Offer {
 	if rapid.IntRange(0, 3).Draw(t, "has a term") == 0 {
 		o.Term, o.EarlyPM = 6*time.Hour, rapid.SampledFrom([]int{0, 500, 1000}).Draw(t, "early")
 	}
+	if rapid.IntRange(0, 5).Draw(t, "is of a contract") == 0 {
+		o.Pool.Market, o.Rate.Micro, o.Contract = Reserved, 0, "c-"+o.Pool.Type
+		o.Until = at(time.Duration(rapid.IntRange(0, 9).Draw(t, "ends")) * time.Hour)
+	}
 	if rapid.IntRange(0, 9).Draw(t, "old price") == 0 {
 		o.SampledAt = noon.Add(-2 * time.Hour)
 	}
@@ -125,6 +129,9 @@ func drawTerms(t *rapid.T) *Terms {
 		Most:    rapid.SampledFrom([]int{0, 3, 8, 50}).Draw(t, "most"), Least: rapid.IntRange(0, 2).Draw(t, "least"),
 		Life: rapid.SampledFrom([]time.Duration{time.Hour, 8 * time.Hour}).Draw(t, "life"), Wait: rapid.SampledFrom([]time.Duration{0, 30 * time.Minute}).Draw(t, "wait"),
 		Reclaims: rapid.IntRange(0, 2).Draw(t, "reclaims"), Ask: rapid.Bool().Draw(t, "ask"), Share: rapid.Bool().Draw(t, "share"),
+	}
+	if rapid.IntRange(0, 4).Draw(t, "reserved only") == 0 {
+		x.Class, x.Markets = P0, []Market{Reserved}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "ceilings") == 0 {
 		x.MaxRate = Rate{8 * Micro, "USD"}

@@ -42,6 +42,17 @@ func needOf(t *Terms, limit time.Duration) time.Duration {
 	return min(limit, longest)
 }
 
+// lifeOn is how long a machine of an offer lives at most for a job; false if the
+// contract that it belongs to ends before the job would.
+func (l *look) lifeOn(b *batch, t *Terms, i int) (time.Duration, bool) {
+	o, left := l.catalog.offers[i], l.catalog.state[i].left
+	life := lifeOf(t, b.limit, o.Boot)
+	if o.Until.IsZero() {
+		return life, true
+	}
+	return min(life, left), left >= needOf(t, b.limit)+o.Boot
+}
+
 // lifeOf is how long a machine lives at most for a job: it boots, and the job
 // starts a little after that and ends a little after its limit.
 func lifeOf(t *Terms, limit, boot time.Duration) time.Duration {

@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,5 +34,46 @@ func TestCapacityOfAFile(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"east", "north"}, f.Clouds()); diff != "" {
 		t.Errorf("clouds (-want +got):\n%s", diff)
+	}
+}
+
+// TestP0LeavesOnlyForContracts holds that class P0 may go out where the file has a
+// contract with a cloud, at once and nowhere else, and never where it has none.
+func TestP0LeavesOnlyForContracts(t *testing.T) {
+	const file = `version: 1
+organisation: lab
+currency: USD
+mode: %
+zone: UTC
+accounts: [{account: "*", to: physics/hep}]
+defaults: {wait: 2h, ask_above: 5 USD}
+roles: {approvers: [ana]}
+rules: [{name: core, class: P0}]
+budgets: [{account: lab, every: month, limit: 500 USD}]
+`
+	const own, contract = "capacity: [{name: own, kind: owned, gpu: a100, gpus: 64, cost: 1.10 USD/h}]\n",
+		"capacity: [{name: plan, kind: savings-plan, gpu: l4, gpus: 10, cost: 0.31 USD/h, cloud: east, type: g1, machines: 10}]\n"
+	for name, c := range map[string]struct {
+		mode, capacity string
+		why            bridge.Reason
+	}{
+		"without capacity":             {"burst", "", bridge.ReasonReserved},
+		"with machines of its own":     {"burst", own, bridge.ReasonReserved},
+		"with a contract":              {"burst", contract, ""},
+		"with a contract, and watched": {"observe", contract, bridge.ReasonObserve},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := Parse("policy.yaml", []byte(strings.Replace(file, "%", c.mode, 1)+c.capacity))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := f.Policy().Terms(&bridge.Demand{User: "ana", Account: "hep"}, &bridge.Facts{})
+			if got.Burst != (c.why == "") || got.Why != c.why || got.Class != bridge.P0 {
+				t.Fatalf("terms %+v", got)
+			}
+			if got.Burst && (!slices.Equal(got.Markets, []bridge.Market{bridge.Reserved}) || got.Wait != 0 || !got.AskAbove.IsZero()) {
+				t.Errorf("it may go out by %+v", got)
+			}
+		})
 	}
 }

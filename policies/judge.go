@@ -216,7 +216,7 @@ func (e *engine) verdictOf(p *payer, slot int) verdict {
 	switch {
 	case failed:
 		v.why = bridge.ReasonRuleFailed
-	case t.Class == bridge.P0:
+	case t.Class == bridge.P0 && !e.file.contracts():
 		v.why = bridge.ReasonReserved
 	case !p.mapped:
 		v.why = bridge.ReasonNoAccount

@@ -226,6 +226,9 @@ func (r *reader) merge(class bridge.Class, own layer) terms {
 	r.defaults.apply(&t)
 	c.apply(&t)
 	own.apply(&t)
+	if class == bridge.P0 { // its machines are paid for: nothing is waited for, nobody is asked
+		t.Wait, t.Markets, t.Ask, t.AskAbove = 0, []bridge.Market{bridge.Reserved}, false, bridge.Money{}
+	}
 	r.checkTogether(&t, []strict.Node{own.node, c.node, r.defaults.node})
 	return t
 }

@@ -85,6 +85,8 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 	case t.MaxRate.Micro > 0 && (o.Rate.Currency != t.MaxRate.Currency || o.Rate.Micro > t.MaxRate.Micro),
 		above(q.AtMost, t.MaxCost), above(q.AtMost, r.wish.Max):
 		q.Why = bridge.ReasonTooDear
+	case !o.Until.IsZero() && d.Now().Add(q.life).After(o.Until):
+		q.Why = bridge.ReasonEndsFirst
 	case r.wish.duration() > t.Life && t.Life > 0:
 		q.Why = bridge.ReasonMost
 	case q.Machines+r.rented() > t.Most:
@@ -105,7 +107,10 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 
 // rulesOut reports whether policy does not allow a pool at all.
 func rulesOut(t *bridge.Terms, p *bridge.Pool) bool {
-	return !slices.Contains(t.Markets, p.Market) ||
+	if t.Class == bridge.P0 && p.Market != bridge.Reserved {
+		return true
+	}
+	return p.Market != bridge.Reserved && !slices.Contains(t.Markets, p.Market) ||
 		len(t.Clouds) > 0 && !slices.Contains(t.Clouds, p.Cloud) ||
 		len(t.Regions) > 0 && !slices.Contains(t.Regions, p.Region)
 }

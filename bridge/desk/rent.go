@@ -288,7 +288,10 @@ func (d *Desk) draw(ctx context.Context, o bridge.Order, key string, w *Wish) (b
 	}
 	now := d.Now()
 	r := bridge.Draw(id, &o, now)
-	r.Key, r.Note, r.Most, r.Until = key, w.Reason, w.Max, w.Until
+	r.Key, r.Note, r.Most = key, w.Reason, w.Max
+	if !w.Until.IsZero() {
+		r.Until = w.Until
+	}
 	news := bridge.News{At: now, Kind: bridge.NewsReserved, Cluster: r.Cluster, Rental: id, Who: o.Requester, Why: r.Why, Pool: &r.Pool, Cost: o.Hold}
 	if o.Ask == "" {
 		return d.Writer.Reserve(ctx, r, d.Rules.Budgets(), news)

@@ -76,6 +76,10 @@ var english = map[bridge.Reason]wording{
 		"old exchange rate",
 		"The nearest offer[, {pool},] is in another currency than the budgets, and the exchange rate is older than policy allows[: {detail}].", "A newer rate is put under exchange in the policy file, or into its rates file.",
 	},
+	bridge.ReasonEndsFirst: {
+		"contract ends first",
+		"Machines that are paid for anyway fit[: {pool}], but it would not end before them[: {detail}].", "It asks for less time, or a contract that lasts longer has room.",
+	},
 	bridge.ReasonMost: {
 		"machine limit",
 		"The project has as many rented machines as policy allows[: {detail}].", "One of them is given back, or policy allows more.",
@@ -123,7 +127,7 @@ var english = map[bridge.Reason]wording{
 	},
 	bridge.ReasonReserved: {
 		"P0: reserved only",
-		"Its class is P0, which never leaves the site's own machines[ (rule {rule})].", "Its class is changed, if it may be interrupted.",
+		"Its class is P0, which runs on the site's own and reserved machines alone[ (rule {rule})][: {detail}].", "A reserved machine that fits has room, or its class is changed.",
 	},
 	bridge.ReasonSitePolicy: {
 		"a site limit",

@@ -70,6 +70,10 @@ var chinese = map[bridge.Reason]wording{
 		"汇率过期",
 		"最接近的报价[（{pool}）]与预算币种不同，而汇率早于策略允许的时间[：{detail}]。", "在策略文件的 exchange 或其汇率文件中更新汇率。",
 	},
+	bridge.ReasonEndsFirst: {
+		"合约先到期",
+		"已付费的机器合适[（{pool}）]，但作业会在合约到期之后才结束[：{detail}]。", "缩短申请时长，或有更晚到期且有余量的合约。",
+	},
 	bridge.ReasonMost: {
 		"机器数上限",
 		"项目已租的机器数达到策略上限[：{detail}]。", "归还一台，或策略提高上限。",
@@ -117,7 +121,7 @@ var chinese = map[bridge.Reason]wording{
 	},
 	bridge.ReasonReserved: {
 		"P0：仅自有",
-		"类别为 P0，只用自有机器[（规则 {rule}）]。", "若可中断，改变其类别。",
+		"类别为 P0，只用自有和预留的机器[（规则 {rule}）][：{detail}]。", "有合适的预留机器空出，或改变其类别。",
 	},
 	bridge.ReasonSitePolicy: {
 		"站点限制",

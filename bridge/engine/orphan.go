@@ -164,7 +164,8 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 	attempt, err2 := strconv.Atoi(in.Tags[bridge.TagAttempt])
 	rate, ok := parseRate(in.Tags[bridge.TagRate])
 	expires, err3 := time.Parse(time.RFC3339, in.Tags[bridge.TagExpires])
-	if err != nil || err2 != nil || err3 != nil || !ok || in.Tags[bridge.TagAccount] == "" {
+	free := in.Pool.Market == bridge.Reserved // nothing is a ceiling of what is paid for already, and of nothing else
+	if err != nil || err2 != nil || err3 != nil || !ok || free != (rate.Micro == 0) || in.Tags[bridge.TagAccount] == "" {
 		return bridge.Rental{}, false
 	}
 	q, _ := c.queue(in.Tags[bridge.TagCluster])
@@ -183,7 +184,7 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 		ID: id, State: bridge.StateLaunching, Since: c.now, Cluster: in.Tags[bridge.TagCluster],
 		Account: account, Requester: string(account[strings.LastIndexByte(string(account), '/')+1:]),
 		Class: bridge.Class(in.Tags[bridge.TagClass]), Gang: 1, Count: 1, Attempt: attempt,
-		Pool: in.Pool, Rate: in.Rate, MaxRate: rate, FX: in.Tags[bridge.TagFX], Created: born, Expires: expires, Life: expires.Sub(born),
+		Pool: in.Pool, Rate: in.Rate, MaxRate: rate, FX: in.Tags[bridge.TagFX], Contract: in.Contract, Created: born, Expires: expires, Life: expires.Sub(born),
 		Adopted: true, Idle: e.o.Watch.OrDefault().Tell + e.o.Watch.OrDefault().Unowned, // policy's own patience is not known
 		Why: bridge.ReasonOrphan, Note: "rebuilt from the tags of " + in.ID,
 		Machines: []bridge.Machine{{
@@ -191,7 +192,10 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 		}},
 	}
 	r.Pool.Cloud = cloud
-	r.Launch = bridge.Launch{Rental: id, Attempt: attempt, Token: in.Token, Pool: r.Pool, Count: 1, Tags: in.Tags, Expires: expires}
+	if free {
+		r.Until = expires // its contract's end is not known; it was no sooner
+	}
+	r.Launch = bridge.Launch{Rental: id, Attempt: attempt, Token: in.Token, Pool: r.Pool, Count: 1, Tags: in.Tags, Expires: expires, Contract: in.Contract}
 	if r.Launch.MaxRate, err = r.CloudRate(); err != nil {
 		return r, false
 	}
@@ -232,7 +236,7 @@ func rateTag(r bridge.Rate) string {
 func parseRate(s string) (bridge.Rate, bool) {
 	n, cur, ok := strings.Cut(s, " ")
 	micro, err := strconv.ParseInt(n, 10, 64)
-	return bridge.Rate{Micro: micro, Currency: bridge.Currency(cur)}, ok && err == nil && micro > 0
+	return bridge.Rate{Micro: micro, Currency: bridge.Currency(cur)}, ok && err == nil && micro >= 0
 }
 
 // rentalOfNode reads the rental's id out of a node name of ours.

@@ -89,7 +89,7 @@ func (e *Engine) freeze(ctx context.Context, c *cycle, r *bridge.Rental) error {
 		return fmt.Errorf("ceiling of rental %s: %w", r.ID, err)
 	}
 	r.Launch = bridge.Launch{
-		Rental: r.ID, Attempt: r.Attempt, Pool: r.Pool, Count: r.Count, MaxRate: ceiling,
+		Rental: r.ID, Attempt: r.Attempt, Pool: r.Pool, Count: r.Count, MaxRate: ceiling, Contract: r.Contract,
 		Tags: e.tags(r), UserData: script, Expires: r.Expires,
 	}
 	r.Launch.Token = bridge.Token(e.store.StoreID(), r.Launch)
