@@ -12,7 +12,7 @@ LDFLAGS := -X main.version=$(VERSION)
 # The time that any one package may take, real servers included, and one that starts none.
 SLOW_TIME  := 20m
 QUICK      := ./bridge ./bridge/ledger/... ./bridge/store/... ./bridge/engine/... ./bridge/enrol/... ./bridge/desk/... ./bridge/config/... ./bridge/sim/... \
-	./policies/... ./bot/card ./bot/say ./bot/words
+	./policies/... ./bridge/report/... ./bot/card ./bot/say ./bot/words
 QUICK_TIME := 10m
 RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/... ./bot
 
@@ -54,9 +54,9 @@ page: ## build the page of the local Slack again (bot/slackd/web/dist)
 	@$(GO) test -count 1 -run '^TestPageIsBuiltFromItsSource$$' ./bot/slackd/honest -update
 
 .PHONY: pictures
-pictures: ## draw every Slack card again and keep the pictures (then look at them)
+pictures: ## draw every Slack card and the weekly report again and keep the pictures (then look at them)
 	@deploy/setup/packages.sh test
-	@$(GO) test -count 1 -timeout $(SLOW_TIME) -run '^TestPicturesOfEveryCard$$' ./bot/slackd/honest -update
+	@$(GO) test -count 1 -timeout $(SLOW_TIME) -run '^TestPicturesOf(EveryCard|TheReport)$$' ./bot/slackd/honest -update
 
 .PHONY: bench
 bench: ## every figure of the project in one table (BENCH=Decide for some, COUNT=6 for more runs)

@@ -107,11 +107,15 @@ func drawMonth(c *canvas, p *picture, m *month, t *texts) {
 		path = append(path, point(i+1, d.SoFar))
 	}
 	end := path[len(path)-1]
-	if f := m.forecast; f != nil && len(m.sofar) < m.days {
+	ahead := m.forecast
+	if len(m.sofar) >= m.days {
+		ahead = nil // nothing of the month is left
+	}
+	if f := ahead; f != nil {
 		c.polygon([]charts.Point{end, point(m.days, f.High), point(m.days, f.Low)}, band)
 	}
 	c.polygon(append(append([]charts.Point{}, path...), charts.Point{X: end.X, Y: plot.bottom}), onDemand)
-	if f := m.forecast; f != nil && len(m.sofar) < m.days {
+	if f := ahead; f != nil {
 		c.line([]charts.Point{end, point(m.days, f.Likely)}, expected, 4, 12, 8)
 	}
 	c.line(path, expected, 4)
@@ -120,6 +124,10 @@ func drawMonth(c *canvas, p *picture, m *month, t *texts) {
 		y := point(0, *m.limit).Y
 		c.line([]charts.Point{{X: plot.left, Y: y}, {X: plot.right, Y: y}}, limit, 4)
 	}
+	m.drawDates(c, plot)
+}
+
+func (m *month) drawDates(c *canvas, plot box) {
 	for day := 1; day <= m.days; day++ {
 		if day == 1 || day%5 == 0 && day < m.days-2 || day == m.days {
 			c.text(strconv.Itoa(day), plot.left+plot.width()*(2*day-1)/(2*m.days), plot.bottom+c.px(1.2), c.Text*0.9, muted, centre)

@@ -61,7 +61,7 @@ func colourOf(t Theme, h hue) charts.Color {
 	if err != nil {
 		panic("a colour of the charts is broken: " + err.Error()) // the table above
 	}
-	return charts.Color{R: uint8(n >> 16), G: uint8(n >> 8), B: uint8(n), A: 255} //nolint:gosec // three bytes of a number
+	return charts.Color{R: uint8(n >> 16), G: uint8(n >> 8), B: uint8(n), A: 255}
 }
 
 // variables replaces the colours of an SVG by names, so that one picture suits

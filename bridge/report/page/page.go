@@ -62,7 +62,7 @@ var shownIn = map[report.Part][]chart.Kind{
 func pageOf(r *report.Report, g report.Lang) (*page, error) {
 	p := &page{
 		Lang: tagOf(g), Title: r.Title(g), Span: r.Span(g), Sentence: r.Sentence(g),
-		Style: template.CSS(":root{" + chart.Variables(chart.Light) + "}" + //nolint:gosec // the program's own
+		Style: template.CSS(":root{" + chart.Variables(chart.Light) + "}" +
 			"@media screen and (prefers-color-scheme:dark){:root{" + chart.Variables(chart.Dark) + "}}" + style),
 	}
 	known := map[chart.Kind]bool{}

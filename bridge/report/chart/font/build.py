@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Builds Spillway.ttf, the font of the charts, from two fonts of Debian 12.
 
-    apt-get install fonts-open-sans fonts-droid-fallback python3-fonttools
+    apt-get install --no-install-recommends fonts-open-sans fonts-droid-fallback python3-fonttools
     ./build.py [TEXT...]
 
 Latin, Greek and signs are Open Sans 1.11; Han and Chinese punctuation are Droid
