@@ -65,8 +65,8 @@ func saidInChinese(t *testing.T) map[rune]string {
 // glyph is the picture of one character.
 func glyph(t *testing.T, c rune) string {
 	t.Helper()
-	k := newCanvas(charts.ChartOutputPNG, Size{Width: 56, Height: 64, Text: 40}, Light)
-	k.text(string(c), 4, 48, 40, ink, left)
+	k := newCanvas(charts.ChartOutputPNG, Size{Width: 28, Height: 32, Text: 20}, Light)
+	k.text(string(c), 2, 24, 20, ink, left)
 	png, err := k.p.Bytes()
 	if err != nil {
 		t.Fatal(err)
