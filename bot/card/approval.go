@@ -154,23 +154,23 @@ func (p Pen) left(q *desk.Question) string {
 	var lines []string
 	for i := range q.Budgets {
 		b := &q.Budgets[i]
-		lines = append(lines, put(w.LeftOf, "left", b.Left.Floor(), "limit", b.Limit.Floor(), "account", escape(string(b.Account))))
+		lines = append(lines, put(w.LeftOf, "left", b.Left.Floor(), "limit", b.Limit.Floor(), "account", escape(p.scope(b.Scope()))))
 	}
-	if over, account, ok := overBudget(q); ok {
-		lines = append(lines, ":warning: "+put(w.OverBy, "over", over.String(), "account", escape(string(account))))
+	if over, b, ok := overBudget(q); ok {
+		lines = append(lines, ":warning: "+put(w.OverBy, "over", over.String(), "account", escape(p.scope(b.Scope()))))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // overBudget is by how much a question exceeds its tightest budget.
-func overBudget(q *desk.Question) (over bridge.Money, account bridge.Account, ok bool) {
+func overBudget(q *desk.Question) (over bridge.Money, of *desk.Balance, ok bool) {
 	for i := range q.Exceeds {
 		b := &q.Exceeds[i]
 		if m, err := q.Rental.Hold.Sub(b.Left); err == nil && m.Micro > over.Micro {
-			over, account, ok = m, b.Account, true
+			over, of, ok = m, b, true
 		}
 	}
-	return over, account, ok
+	return over, of, ok
 }
 
 func jobs(ids []bridge.JobID) string {

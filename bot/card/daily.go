@@ -104,7 +104,7 @@ func (p Pen) nearly(bs []desk.Balance) string {
 		b := &bs[i]
 		n := percent(bridge.Money{Micro: b.Posted.Micro + b.Held.Micro, Currency: b.Limit.Currency}, b.Limit)
 		if n >= nearlyUsed {
-			out = append(out, put(w.DailyBudget, "scope", escape(string(b.Account)), "n", strconv.FormatInt(n, 10), "limit", b.Limit.Floor()))
+			out = append(out, put(w.DailyBudget, "scope", escape(p.scope(b.Scope())), "n", strconv.FormatInt(n, 10), "limit", b.Limit.Floor()))
 		}
 	}
 	text := strings.Join(out[:min(len(out), mostBudgets)], "; ")

@@ -35,7 +35,7 @@ func (p Pen) Quotes(id string, a *desk.QuoteAnswer, good time.Duration) talk.Mes
 	m.Blocks = append(m.Blocks, p.local(a.Local, a.At)...)
 	if n := len(a.Budgets); n > 0 {
 		b := &a.Budgets[n-1]
-		m.Blocks = append(m.Blocks, small(put(w.QuoteGood, "for", p.span(good), "account", escape(string(b.Account)), "left", b.Left.Floor(), "limit", b.Limit.Floor())))
+		m.Blocks = append(m.Blocks, small(put(w.QuoteGood, "for", p.span(good), "account", escape(p.scope(b.Scope())), "left", b.Left.Floor(), "limit", b.Limit.Floor())))
 	}
 	return Fit(m)
 }
@@ -215,7 +215,7 @@ func (p Pen) budget(b *desk.Balance) string {
 	if b.Hard {
 		hard = w.SpendHard
 	}
-	return put(text, "account", escape(string(b.Account)), "period", escape(b.Period), "hard", hard, "posted", amount(b.Posted), "held", amount(b.Held),
+	return put(text, "account", escape(p.scope(b.Scope())), "period", escape(b.Period), "hard", hard, "posted", amount(b.Posted), "held", amount(b.Held),
 		"left", b.Left.Floor(), "limit", b.Limit.Floor(), "over", amount(over), "percent", strconv.FormatInt(perMille(b, b.Posted.Micro+b.Held.Micro)/10, 10))
 }
 
@@ -248,7 +248,7 @@ func (p Pen) chart(bs []desk.Balance) slack.Block {
 		if b.Limit.Currency != currency || len(names) == maxPoints {
 			continue
 		}
-		name := clip(fmt.Sprintf("%d %s", i+1, lastLevel(b.Account)), maxChartLabel)
+		name := clip(fmt.Sprintf("%d %s", i+1, p.Lang.Scope(bridge.Scope{Account: bridge.Account(lastLevel(b.Account)), Cloud: b.Cloud, GPU: b.GPU})), maxChartLabel)
 		names = append(names, name)
 		posted = append(posted, slack.NewDataVisualizationDataPoint(name, units(b.Posted.Micro)))
 		held = append(held, slack.NewDataVisualizationDataPoint(name, units(b.Held.Micro)))

@@ -64,14 +64,19 @@ func (t *turn) decide(ctx context.Context, q desk.DecideRequest) (string, error)
 	return text, nil
 }
 
+// budgetName is a budget's project, with its cloud or class where it is of one alone.
+func (t *turn) budgetName(b *desk.Balance) string {
+	return t.pen.Lang.Scope(bridge.Scope{Account: bridge.Account(lastLevel(string(b.Account))), Cloud: b.Cloud, GPU: b.GPU})
+}
+
 // leftNow says what a budget has left, or by how much it was approved to exceed.
 func (t *turn) leftNow(b *desk.Balance) string {
 	if b.Left.Micro >= 0 {
-		return fill(t.words.Keeps, "project", lastLevel(string(b.Account)), "left", b.Left.Floor(), "limit", b.Limit.Floor(), "period", b.Period)
+		return fill(t.words.Keeps, "project", t.budgetName(b), "left", b.Left.Floor(), "limit", b.Limit.Floor(), "period", b.Period)
 	}
 	over := b.Left
 	over.Micro = -over.Micro
-	return fill(t.words.Over, "project", lastLevel(string(b.Account)), "over", over.String(), "limit", b.Limit.Floor(), "period", b.Period)
+	return fill(t.words.Over, "project", t.budgetName(b), "over", over.String(), "limit", b.Limit.Floor(), "period", b.Period)
 }
 
 // waiting shows the questions the asker may decide.

@@ -91,7 +91,7 @@ func (t *turn) budget(ctx context.Context, r *words.Request) ([]talk.Effect, err
 	}
 	for i := range a.Budgets {
 		if b := &a.Budgets[i]; len(b.Approvers) > 0 {
-			text += t.words.Gap + fill(t.words.Above, "account", string(b.Account), "who", t.people(b.Approvers))
+			text += t.words.Gap + fill(t.words.Above, "account", t.pen.Lang.Scope(b.Scope()), "who", t.people(b.Approvers))
 		}
 	}
 	text += t.words.Gap + t.holding(a.Holding)

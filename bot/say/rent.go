@@ -264,7 +264,7 @@ func (t *turn) keeps(bs []desk.Balance, hold bridge.Money) string {
 	if err != nil {
 		return ""
 	}
-	return fill(t.words.Keeps, "project", lastLevel(string(b.Account)), "left", left.Floor(), "limit", b.Limit.Floor(), "period", b.Period)
+	return fill(t.words.Keeps, "project", t.budgetName(b), "left", left.Floor(), "limit", b.Limit.Floor(), "period", b.Period)
 }
 
 // short says what the tightest budget lacks for a hold.
@@ -277,7 +277,7 @@ func (t *turn) short(bs []desk.Balance, hold bridge.Money) string {
 			continue
 		}
 		most = over.Micro
-		facts := []string{"project", lastLevel(string(b.Account)), "left", b.Left.Floor(), "over", over.String()}
+		facts := []string{"project", t.budgetName(b), "left", b.Left.Floor(), "over", over.String()}
 		if text = fill(t.words.Short, facts...); b.Left.Micro < 0 {
 			gone := b.Left
 			gone.Micro = -gone.Micro

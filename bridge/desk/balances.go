@@ -94,9 +94,10 @@ func (b *Balance) Scope() bridge.Scope {
 
 // Scope says a scope for people.
 func (l Lang) Scope(s bridge.Scope) string {
-	if l != Chinese || parts(s) == 0 {
+	if l != Chinese || s.Cloud == "" {
 		return s.String()
 	}
-	of := []string{s.Cloud, s.GPU}
-	return string(s.Account) + "（" + strings.Join(slices.DeleteFunc(of, func(w string) bool { return w == "" }), " ") + "）"
+	cloud := s.Cloud
+	s.Cloud = ""
+	return s.String() + "（" + cloud + "）"
 }

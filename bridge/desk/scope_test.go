@@ -42,7 +42,7 @@ func TestAScopedBudgetBindsWhatItCovers(t *testing.T) {
 	if len(x.Budgets) != 3 || len(x.Exceeds) != 1 || x.Exceeds[0].Cloud != cloud || x.Exceeds[0].GPU != "h100" || x.Exceeds[0].Every != bridge.Week {
 		t.Errorf("budgets %+v, exceeded %+v", x.Budgets, x.Exceeds)
 	}
-	if want := "site/ai（" + cloud + " h100）"; !strings.Contains(x.Why, want) {
+	if want := "site/ai h100（" + cloud + "）"; !strings.Contains(x.Why, want) {
 		t.Errorf("%q does not name %s", x.Why, want)
 	}
 	for who, want := range map[string]ResultKind{"kim": ResultNotAllowed, "mei": ResultOther} {
@@ -155,7 +155,7 @@ func TestNothingIsExtendedInAnOverCommittedBudget(t *testing.T) {
 	if kind(err) != OverBudget || !strings.Contains(err.Error(), "site/ai h100 on "+r.Pool.Cloud) {
 		t.Errorf("extended: %v", err)
 	}
-	if zh := Chinese.Wrong(AsError(err)); !strings.Contains(zh, "site/ai（"+r.Pool.Cloud+" h100）") {
+	if zh := Chinese.Wrong(AsError(err)); !strings.Contains(zh, "site/ai h100（"+r.Pool.Cloud+"）") {
 		t.Errorf("in Chinese: %s", zh)
 	}
 	if !w.rentals[0].State.Held() {
@@ -191,8 +191,8 @@ func TestScopesAreSaidInBothLanguages(t *testing.T) {
 	}{
 		{bridge.Scope{Account: "a/b"}, "a/b", "a/b"},
 		{bridge.Scope{Account: "a", Cloud: "north"}, "a on north", "a（north）"},
-		{bridge.Scope{Account: "a", GPU: "h100"}, "a h100", "a（h100）"},
-		{bridge.Scope{Account: "a", Cloud: "north", GPU: "h100"}, "a h100 on north", "a（north h100）"},
+		{bridge.Scope{Account: "a", GPU: "h100"}, "a h100", "a h100"},
+		{bridge.Scope{Account: "a", Cloud: "north", GPU: "h100"}, "a h100 on north", "a h100（north）"},
 	} {
 		if en, zh := English.Scope(c.s), Chinese.Scope(c.s); en != c.en || zh != c.zh {
 			t.Errorf("%s, %s", en, zh)

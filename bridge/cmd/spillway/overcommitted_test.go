@@ -27,7 +27,7 @@ func TestOverCommittedBudgetsAreToldOnce(t *testing.T) {
 		{Account: "lab", Cloud: "north", GPU: "h100", Every: bridge.Week, Zone: time.UTC, Limit: usd(60), Hard: true},
 		{Account: "lab", Cloud: "south", Every: bridge.Month, Zone: time.UTC, Limit: usd(1)},
 	}
-	r := bridge.Draw("r-0001", &bridge.Order{
+	r := bridge.Draw(bridge.NewRentalID(1), &bridge.Order{
 		Cluster: "main", Account: "lab/a/b/ana", Requester: "ana", Gang: 1, Count: 1, MaxRate: bridge.Rate(usd(10)), Life: 6 * time.Hour, Hold: usd(60),
 		Offer: bridge.Offer{Pool: bridge.Pool{Cloud: "north", Region: "r", Zone: "z", Type: "g8", Market: bridge.OnDemand}, Shape: bridge.Shape{CPUs: 8, GPUs: 8, GPUType: "h100"}, Rate: bridge.Rate(usd(10))},
 	}, now)
