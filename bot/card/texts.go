@@ -145,7 +145,7 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 
 	SpendTitle:  "Spend",
 	SpendLine:   "*{account}*, {period}{hard}\nposted {posted}, held {held}, left {left} of {limit} ({percent} % used)",
-	SpendOver:   "*{account}*, {period}{hard}\nposted {posted}, held {held}: {over} over {limit}, as approved",
+	SpendOver:   "*{account}*, {period}{hard}\nposted {posted}, held {held}: {over} over {limit}; nothing new is rented in it",
 	SpendHard:   " (hard)",
 	SpendNone:   "No budget of yours is set.",
 	ChartTitle:  "Posted, held, left ({currency})",
@@ -177,11 +177,12 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	CostsNow:      ":receipt: The bill is in: {n} rentals were {was}, are now {now}.",
 
 	IdleAlert:  ":zzz: {rental} ({what}) has had no job for {for}, and costs {rate} an hour.",
-	IdleEnds:   "It is given back soon after {at}, unless a job starts or somebody keeps it.",
+	IdlePart:   ":zzz: {n} of {all} machines of {rental} ({nodes}) have had no job for {for}, and cost {rate} an hour.",
+	IdleEnds:   "It goes back {at}, unless a job starts or somebody keeps it.",
 	IdleOwner:  "It is {who}'s, for {project}.",
 	IdleNobody: "Nobody is known to own it; {project} pays.",
 	IdleJob:    ":arrow_forward: {rental} ({what}) has a job again: {jobs}.",
-	IdleKept:   ":lock: {rental} ({what}) has no job, and is kept until {at}.",
+	IdleKept:   "It is kept until {at}.",
 	IdleGoing:  ":large_yellow_circle: {rental} ({what}) is going back.",
 	IdleGone:   ":white_circle: {rental} ({what}) was given back. It cost {cost}.",
 	KeepHourB:  "Keep 1 h",
@@ -204,7 +205,7 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 	HelpTitle: "Spillway rents machines in the cloud, inside a budget",
 	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` asks for machines; words come in any order\n`/rent quote 8xh100 for 6h` shows what it would cost; nothing is rented\n`/rent status {rental}` shows what is rented; `/rent extend {rental} 2h` keeps it longer\n`/rent spend month nlp` shows the money; `/rent report week nlp` day by day\n`/release {rental}` gives it back",
 	HelpMore:  "`/rent help money` explains expected, at most, held and left. More: `/rent help words`, `/rent help all`",
-	HelpAll:   "`/rent ls`, `/rent status {rental}`: what is rented\n`/rent job 4711`: machines for a waiting job\n`/rent again {rental}`: the same once more\n`/rent cancel {rental}`: take a question back\n`/rent snooze {rental} 30m`: be reminded\n`/rent approve {rental}`, `/rent deny {rental} because …`: answer a question\n`/rent budget nlp`, `/rent prices h100`: what there is to spend, and on what\n`/rent whoami`: who you are taken for\n`/rent freeze because …`, `/rent thaw`: stop new spending (admins)\n`/release {rental}`, `all`, `job 4711`, `node NAME`; then `now`, `drain` or `at 18:00`",
+	HelpAll:   "`/rent ls`, `/rent status {rental}`: what is rented\n`/rent job 4711`: machines for a waiting job\n`/rent again {rental}`: the same once more\n`/rent cancel {rental}`: take a question back\n`/rent snooze {rental} 30m`: be reminded\n`/rent keep {rental} 1h`: keep it though it has no job\n`/rent report week`: the weekly report\n`/rent approve {rental}`, `/rent deny {rental} because …`: answer a question\n`/rent budget nlp`, `/rent prices h100`: what there is to spend, and on what\n`/rent whoami`: who you are taken for\n`/rent freeze because …`, `/rent thaw`: stop new spending (admins)\n`/release {rental}`, `all`, `job 4711`, `node NAME`; then `now`, `drain` or `at 18:00`",
 	HelpMoney: "*expected* is the likely cost at today's price\n*at most* is the worst case; this much is held as long as the machines run\n*posted* is what was metered so far\n*held* is set aside for what runs now\n*left* is the limit less posted less held\nAbove the budget an approver is asked; the requester never decides.",
 	HelpWords: "What: `8xh100`, `h100:8`, `2 machines`, `job 4711`\nHow long: `for 6h`, `for 90m`, `until 18:00`. A duration is never guessed\nMarket: `spot`, `on-demand`\nMoney: `max $120`\nWho pays: `project nlp`\nWhere: `in us-east-1`\nWhy: `because \"paper deadline\"`",
 

@@ -145,7 +145,7 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 
 	SpendTitle:  "支出",
 	SpendLine:   "*{account}*，{period}{hard}\n已记账 {posted}，预留 {held}，{limit} 中剩余 {left}（已用 {percent}%）",
-	SpendOver:   "*{account}*，{period}{hard}\n已记账 {posted}，预留 {held}：经批准超出 {limit} {over}",
+	SpendOver:   "*{account}*，{period}{hard}\n已记账 {posted}，预留 {held}：超出 {limit} {over}；不再租用新的",
 	SpendHard:   "（硬性）",
 	SpendNone:   "没有与您相关的预算。",
 	ChartTitle:  "已记账、预留、剩余（{currency}）",
@@ -177,11 +177,12 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	CostsNow:      ":receipt: 账单已到：{n} 笔租用原为 {was}，现为 {now}。",
 
 	IdleAlert:  ":zzz: {rental}（{what}）已空闲 {for}，每小时花费 {rate}。",
-	IdleEnds:   "若无作业开始、也无人保留，将在 {at} 之后不久归还。",
+	IdlePart:   ":zzz: {rental} 的 {all} 台机器中有 {n} 台（{nodes}）已空闲 {for}，每小时花费 {rate}。",
+	IdleEnds:   "若无作业开始、也无人保留，将于 {at} 归还。",
 	IdleOwner:  "归属：{who}，由 {project} 付款。",
 	IdleNobody: "不知道归属于谁；由 {project} 付款。",
 	IdleJob:    ":arrow_forward: {rental}（{what}）又有作业了：{jobs}。",
-	IdleKept:   ":lock: {rental}（{what}）没有作业，保留至 {at}。",
+	IdleKept:   "保留至 {at}。",
 	IdleGoing:  ":large_yellow_circle: {rental}（{what}）正在归还。",
 	IdleGone:   ":white_circle: {rental}（{what}）已归还。费用 {cost}。",
 	KeepHourB:  "保留 1 小时",
@@ -204,7 +205,7 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	HelpTitle: "Spillway 在预算内租用云上机器",
 	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` 申请机器；词序任意\n`/rent quote 8xh100 for 6h` 查看费用，不租用\n`/rent status {rental}` 查看租用；`/rent extend {rental} 2h` 延长\n`/rent spend month nlp` 查看费用；`/rent report week nlp` 逐日查看\n`/release {rental}` 归还",
 	HelpMore:  "`/rent help money` 解释预计、最多、预留和剩余。更多：`/rent help words`、`/rent help all`",
-	HelpAll:   "`/rent ls`、`/rent status {rental}`：查看租用\n`/rent job 4711`：为等待中的作业租机器\n`/rent again {rental}`：再租同样的一份\n`/rent cancel {rental}`：撤回询问\n`/rent snooze {rental} 30m`：稍后提醒\n`/rent approve {rental}`、`/rent deny {rental} because …`：答复询问\n`/rent budget nlp`、`/rent prices h100`：可花多少，价格如何\n`/rent whoami`：您被识别为谁\n`/rent freeze because …`、`/rent thaw`：停止新支出（管理员）\n`/release {rental}`、`all`、`job 4711`、`node 名称`；再加 `now`、`drain` 或 `at 18:00`",
+	HelpAll:   "`/rent ls`、`/rent status {rental}`：查看租用\n`/rent job 4711`：为等待中的作业租机器\n`/rent again {rental}`：再租同样的一份\n`/rent cancel {rental}`：撤回询问\n`/rent snooze {rental} 30m`：稍后提醒\n`/rent keep {rental} 1h`：没有作业也保留\n`/rent report week`：周报\n`/rent approve {rental}`、`/rent deny {rental} because …`：答复询问\n`/rent budget nlp`、`/rent prices h100`：可花多少，价格如何\n`/rent whoami`：您被识别为谁\n`/rent freeze because …`、`/rent thaw`：停止新支出（管理员）\n`/release {rental}`、`all`、`job 4711`、`node 名称`；再加 `now`、`drain` 或 `at 18:00`",
 	HelpMoney: "*预计* 是按今日价格的可能费用\n*最多* 是最坏情况；机器运行期间预留这个数额\n*已记账* 是目前计量的费用\n*预留* 是为运行中的机器预留的款项\n*剩余* 是限额减去已记账和预留\n超出预算时询问审批人；申请人从不自己决定。",
 	HelpWords: "内容：`8xh100`、`h100:8`、`2 machines`、`job 4711`\n时长：`for 6h`、`for 90m`、`until 18:00`。时长从不猜测\n市场：`spot`、`on-demand`\n金额：`max $120`\n付款：`project nlp`\n地点：`in us-east-1`\n理由：`because \"论文截止\"`",
 
