@@ -1,12 +1,15 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -22,35 +25,70 @@ type bulk struct {
 	stmts map[string]*sql.Stmt
 	head  ledger.Head
 	sheet ledger.Sheet
+	after []string // what makes the indexes again
 }
 
 func begin(ctx context.Context, dir string) (*bulk, error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "spillway.db")+"?_pragma=synchronous(off)")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "spillway.db")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=cache_size(-100000)&_pragma=locking_mode(exclusive)")
 	if err != nil {
 		return nil, err
 	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	db.SetMaxOpenConns(1)
+	b := &bulk{db: db, ctx: ctx, stmts: map[string]*sql.Stmt{}}
+	if b.tx, err = db.BeginTx(ctx, nil); err == nil {
+		err = b.dropIndexes()
 	}
-	return &bulk{db: db, tx: tx, ctx: ctx, stmts: map[string]*sql.Stmt{}}, nil
+	if err != nil {
+		b.rollback()
+		return nil, err
+	}
+	return b, nil
+}
+
+// dropIndexes takes the indexes away until all rows are there: they are made
+// faster from all of them at once.
+func (b *bulk) dropIndexes() error {
+	r, err := b.tx.QueryContext(b.ctx, `select name, sql from sqlite_schema where type = 'index' and sql is not null`)
+	if err != nil {
+		return err
+	}
+	var drop []string
+	for r.Next() {
+		var name, make string
+		if err := r.Scan(&name, &make); err != nil {
+			return errors.Join(err, r.Close())
+		}
+		drop, b.after = append(drop, "drop index "+name), append(b.after, make)
+	}
+	if err := errors.Join(r.Err(), r.Close()); err != nil {
+		return err
+	}
+	return b.each(drop)
+}
+
+func (b *bulk) each(statements []string) error {
+	for _, s := range statements {
+		if _, err := b.tx.ExecContext(b.ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bulk) rollback() {
 	if b.tx != nil {
 		_ = b.tx.Rollback()
-		_ = b.db.Close()
 	}
+	_ = b.db.Close()
 }
 
-// commit also moves everything out of the write-ahead log, as a clean end does.
-func (b *bulk) commit(ctx context.Context) error {
-	if err := b.tx.Commit(); err != nil {
+func (b *bulk) commit() error {
+	if err := b.each(b.after); err != nil {
 		return err
 	}
+	err := b.tx.Commit()
 	b.tx = nil
-	_, err := b.db.ExecContext(ctx, `pragma wal_checkpoint(truncate)`)
-	return errors.Join(err, b.db.Close())
+	return err
 }
 
 func (b *bulk) run(query string, args ...any) error {
@@ -94,10 +132,19 @@ func (b *bulk) append(txs []ledger.Transaction) error {
 	return nil
 }
 
-// rental writes the row of a rental before its end is known, and its news.
-func (b *bulk) rental(r *bridge.Rental) error {
-	if err := b.run(`insert into rentals (id, version, state, ended, cluster, account, key, changed, body) values (?, ?, ?, 1, ?, ?, '', ?, '')`,
-		r.ID, r.Version, r.State, r.Cluster, r.Account, r.Since.UnixNano()); err != nil {
+// rental writes what a rental came to, and its news. Its entries are there by
+// then; nothing checks on this connection what they refer to.
+func (b *bulk) rental(r *bridge.Rental, h *ledger.Hold) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := b.run(`insert into rentals (id, version, state, ended, cluster, account, key, changed, body, held_from, held_until) values (?, ?, ?, 1, ?, ?, '', ?, ?, ?, ?)`,
+		r.ID, r.Version, r.State, r.Cluster, r.Account, r.Since.UnixNano(), string(body), r.Created.UnixNano(), r.Since.UnixNano()); err != nil {
+		return err
+	}
+	if err := b.run(`insert into holds (rental, cluster, account, currency, total, posted, closed, cloud, gpu, fx) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		h.Rental, h.Cluster, h.Account, h.Total.Currency, h.Total.Micro, h.Posted.Micro, h.Closed, h.Cloud, h.GPU, h.FX); err != nil {
 		return err
 	}
 	m, job := &r.Machines[0], r.Jobs[0]
@@ -109,8 +156,7 @@ func (b *bulk) rental(r *bridge.Rental) error {
 		{At: r.Since, Kind: bridge.NewsSettled},
 	} {
 		n.Cluster, n.Rental, n.Pool = r.Cluster, r.ID, &r.Pool
-		body, err := json.Marshal(n)
-		if err != nil {
+		if body, err = json.Marshal(n); err != nil {
 			return err
 		}
 		if err := b.run(`insert into news (at, kind, rental, job, body) values (?, ?, ?, ?, ?)`, n.At.UnixNano(), n.Kind, n.Rental, n.Job, string(body)); err != nil {
@@ -120,22 +166,13 @@ func (b *bulk) rental(r *bridge.Rental) error {
 	return nil
 }
 
-// ended writes what a rental came to.
-func (b *bulk) ended(r *bridge.Rental, h *ledger.Hold) error {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if err := b.run(`update rentals set body = ?, held_from = ?, held_until = ? where id = ?`, string(body), r.Created.UnixNano(), r.Since.UnixNano(), r.ID); err != nil {
-		return err
-	}
-	return b.run(`insert into holds (rental, cluster, account, currency, total, posted, closed, cloud, gpu, fx) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		h.Rental, h.Cluster, h.Account, h.Total.Currency, h.Total.Micro, h.Posted.Micro, h.Closed, h.Cloud, h.GPU, h.FX)
-}
-
 // sums writes what the ledger adds up to, and what GPUs did in each hour.
 func (b *bulk) sums(start, until time.Time) error {
-	for p, sums := range b.sheet.Purses() {
+	all := maps.Collect(b.sheet.Purses())
+	for _, p := range slices.SortedFunc(maps.Keys(all), func(a, b ledger.Purse) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Cloud, b.Cloud), cmp.Compare(a.GPU, b.GPU))
+	}) {
+		sums := all[p]
 		if err := b.run(`insert into held (account, currency, cloud, gpu, micro) values (?, ?, ?, ?, ?)`, p.Account, p.Currency, p.Cloud, p.GPU, sums.Held); err != nil {
 			return err
 		}

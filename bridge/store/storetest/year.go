@@ -77,7 +77,7 @@ func (y Year) Write(ctx context.Context, dir string) error {
 	if err := y.fill(b, start); err != nil {
 		return fmt.Errorf("write a year of %d rentals: %w", y.Rentals, err)
 	}
-	return b.commit(ctx)
+	return b.commit()
 }
 
 // moment is when something happens to a rental.
@@ -108,15 +108,10 @@ func (y Year) fill(b *bulk, start time.Time) error {
 		if err := b.append(txs); err != nil {
 			return err
 		}
-		if m.step == 0 { // a row that others refer to comes first
-			if err := b.rental(&rentals[m.rental]); err != nil {
-				return err
-			}
-		}
 	}
 	for i := range rentals {
 		rentals[i].Cost = holds[i].Posted
-		if err := b.ended(&rentals[i], &holds[i]); err != nil {
+		if err := b.rental(&rentals[i], &holds[i]); err != nil {
 			return err
 		}
 	}
