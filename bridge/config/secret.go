@@ -51,6 +51,9 @@ func filled(s string) (string, error) {
 // File is the path of the secret, or empty if it is in no file.
 func (s Secret) File() string { return s.file }
 
+// Given reports whether there is a secret at all.
+func (s Secret) Given() bool { return s.reveal != nil }
+
 // Reveal returns the secret itself, without surrounding white space, or
 // ErrNoSecret, ErrEmptySecret or what reading it gave.
 func (s Secret) Reveal() (string, error) {

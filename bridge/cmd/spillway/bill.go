@@ -264,3 +264,16 @@ func (c *billSettleCmd) Run(a *app) error {
 	}
 	return c.print(a, got, func(p *page) { sayBill(p, &got, nil, a.lang()) })
 }
+
+// exchange is the policy's rate of a time, for bills in another currency.
+func (s *site) exchange(from, to bridge.Currency, at time.Time) (bridge.Exchange, error) {
+	rates, broken := s.policy.Rates(at) // the last good ones, where the table cannot be read
+	x, no := rates.Find(from, to, at)
+	switch no {
+	case "":
+		return x, nil
+	case bridge.ReasonOldExchange:
+		return x, errors.Join(fmt.Errorf("the newest before %s is %s, which is too old for policy", at.UTC().Format(time.DateOnly), x), broken)
+	}
+	return x, errors.Join(fmt.Errorf("policy has none from %s to %s", from, to), broken)
+}

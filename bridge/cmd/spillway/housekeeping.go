@@ -27,6 +27,14 @@ func (d *daemon) housekeeping(ctx context.Context) (gocron.Scheduler, error) {
 	if _, err := s.NewJob(nightly, gocron.NewTask(func() { d.proveBooks(ctx) }), gocron.WithSingletonMode(gocron.LimitModeReschedule)); err != nil {
 		return nil, fmt.Errorf("enter ledger check in calendar: %w", err)
 	}
+	task := gocron.NewTask(func() {
+		if err := d.used.Sample(ctx); err != nil && ctx.Err() == nil {
+			d.log.Error("record what GPUs do", "error", err)
+		}
+	})
+	if _, err := s.NewJob(gocron.DurationJob(time.Minute), task, gocron.WithSingletonMode(gocron.LimitModeReschedule)); err != nil {
+		return nil, fmt.Errorf("enter use of GPUs in calendar: %w", err)
+	}
 	return s, nil
 }
 

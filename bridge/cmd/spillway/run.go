@@ -22,6 +22,7 @@ import (
 	"spillway.sh/spillway/bridge/engine"
 	"spillway.sh/spillway/bridge/enrol"
 	"spillway.sh/spillway/bridge/store"
+	gpus "spillway.sh/spillway/bridge/usage"
 )
 
 type runCmd struct{}
@@ -72,8 +73,9 @@ type daemon struct {
 	store   *store.Store
 	engine  *engine.Engine
 	desk    *desk.Desk
-	enrol   *enrol.Server // nil without enrolment
-	chat    *chat         // nil without Slack
+	enrol   *enrol.Server  // nil without enrolment
+	chat    *chat          // nil without Slack
+	used    *gpus.Recorder // nil until the engine is there
 	closing []func() error
 
 	asks, enrols, figures net.Listener
@@ -117,8 +119,11 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	}
 	d.desk = desk.New(desk.Config{
 		Version: version, Reader: books{d.store}, Weekly: d.store, Capacity: d.site.policy.Capacity, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine, Reporter: d.engine, Finder: finder,
-		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
+		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), Exchange: d.site.exchange, Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
+	if err := d.openRecorder(); err != nil {
+		return err
+	}
 	if c.Slack != nil {
 		if err := d.openSlack(ctx); err != nil {
 			return err
@@ -259,6 +264,9 @@ func (d *daemon) problems() []string {
 	}
 	if d.chat != nil {
 		out = append(out, d.chat.bot.Problems()...)
+	}
+	if d.used != nil && d.used.Problem() != "" {
+		out = append(out, "utilisation of GPUs: "+d.used.Problem()+"; what is allocated counts")
 	}
 	return out
 }
