@@ -239,7 +239,7 @@ func (a *app) offline() (*desk.Desk, error) {
 	}
 	a.closes = append(a.closes, closeFinder(finder))
 	return desk.New(desk.Config{
-		Version: version, Reader: books{db}, Weekly: db, Capacity: s.policy.Capacity, Viewer: &glance{a: a, site: s, books: books{db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), CloudNames: s.cloudNames(), Now: utcNow,
+		Version: version, Reader: books{db}, Weekly: db, Capacity: s.policy.Capacity, Viewer: &glance{a: a, site: s, books: books{db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), CloudNames: s.cloudNames(), Exchange: s.exchange, Now: utcNow,
 	}), nil
 }
 
