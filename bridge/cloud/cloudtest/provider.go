@@ -71,19 +71,23 @@ func Run(t *testing.T, p Provider) {
 		t.Fatalf("provider needs Open, Patience and a stock of at least %d", minStock)
 	}
 	tests := map[string]func(*bench){
-		"an offer has a fresh positive price and a shape":               offers,
-		"a create makes all machines, tagged whole":                     createsAll,
-		"a machine's life goes from created to gone":                    livesAndEnds,
-		"a create that asks for nonsense is refused and makes nothing":  refusesNonsense,
-		"a ceiling below the price makes nothing":                       keepsCeiling,
-		"machines are listed by store and by cluster, no others":        listsOurs,
-		"a listing of nothing is complete":                              listsNothing,
-		"terminate may be repeated":                                     terminatesTwice,
-		"terminate with an unknown id still ends the others":            terminatesUnknown,
-		"creates at the same time each get machines of their own":       createsTogether,
-		"a call that is cancelled has no effect and says so":            cancels,
-		"an unknown create is found by its tags":                        findsByTags,
-		"a machine's rate is what its offer said and below the ceiling": chargesOffer,
+		"an offer has a fresh positive price and a shape":              offers,
+		"a create makes all machines, tagged whole":                    createsAll,
+		"a machine's life goes from created to gone":                   livesAndEnds,
+		"a create that asks for nonsense is refused and makes nothing": refusesNonsense,
+		"machines are listed by store and by cluster, no others":       listsOurs,
+		"a listing of nothing is complete":                             listsNothing,
+		"terminate may be repeated":                                    terminatesTwice,
+		"terminate with an unknown id still ends the others":           terminatesUnknown,
+		"creates at the same time each get machines of their own":      createsTogether,
+		"a call that is cancelled has no effect and says so":           cancels,
+		"an unknown create is found by its tags":                       findsByTags,
+	}
+	if p.Pool.Market == bridge.Reserved {
+		tests["a machine of a contract costs nothing more"] = chargesNothing
+	} else {
+		tests["a ceiling below the price makes nothing"] = keepsCeiling
+		tests["a machine's rate is what its offer said and below the ceiling"] = chargesOffer
 	}
 	if p.Idempotency != ByNothing {
 		tests["the same create twice makes machines once"] = createsOnce

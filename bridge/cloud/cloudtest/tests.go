@@ -24,15 +24,17 @@ func offers(b *bench) { //nolint:gocyclo // One condition for each thing that an
 		switch {
 		case seen[o.Pool]:
 			b.Errorf("%s is offered twice", o.Pool)
+		case (o.Pool.Market == bridge.Reserved) != (o.Contract != "") || o.Contract != "" && o.Rate.Micro != 0:
+			b.Errorf("%s is of contract %q at %d", o.Pool, o.Contract, o.Rate.Micro)
 		case o.Pool.Cloud != b.cloud.Name() || o.Pool.Type == "" || o.Pool.Region == "":
 			b.Errorf("%s is not a whole pool of %s", o.Pool, b.cloud.Name())
-		case o.Pool.Market != bridge.OnDemand && o.Pool.Market != bridge.Spot:
+		case o.Pool.Market != bridge.OnDemand && o.Pool.Market != bridge.Spot && o.Pool.Market != bridge.Reserved:
 			b.Errorf("%s has a market of its own", o.Pool)
 		case !o.Fresh(time.Now()) || o.Rate.Currency == "" || o.MaxAge <= 0:
 			b.Errorf("%s: rate %v of %s for %s cannot be bought at", o.Pool, o.Rate, o.SampledAt, o.MaxAge)
 		case o.Shape.CPUs <= 0 || o.Shape.MemoryMiB <= 0 || (o.Shape.GPUs > 0) != (o.Shape.GPUType != ""):
 			b.Errorf("%s has shape %v", o.Pool, o.Shape)
-		case o.Step < 0 || o.Minimum < 0 || o.Notice < 0 || o.Boot < 0:
+		case o.Step < 0 || o.Minimum < 0 || o.Term < 0 || o.EarlyPM < 0 || o.EarlyPM > 1000 || o.Notice < 0 || o.Boot < 0:
 			b.Errorf("%s has a negative duration", o.Pool)
 		}
 		seen[o.Pool] = true
@@ -355,6 +357,17 @@ func chargesOffer(b *bench) {
 	if m.Rate.Currency != b.offer.Rate.Currency || m.Rate.Micro <= 0 || m.Rate.Micro > l.MaxRate.Micro {
 		b.Errorf("rate %v, offered %v, ceiling %v", m.Rate, b.offer.Rate, l.MaxRate)
 	}
+}
+
+func chargesNothing(b *bench) {
+	m := b.create(b.launch(1))[0]
+	if m.Rate.Currency != b.offer.Rate.Currency || m.Rate.Micro != 0 || m.Contract != b.offer.Contract || m.Contract == "" {
+		b.Errorf("rate %v of contract %q, offered %v of %q", m.Rate, m.Contract, b.offer.Rate, b.offer.Contract)
+	}
+	b.await("the list says so too", func() bool {
+		all := b.list(b.store, b.cluster).Instances
+		return len(all) == 1 && all[0].Contract == m.Contract && all[0].Pool == b.p.Pool && all[0].Rate == m.Rate
+	})
 }
 
 func expires(b *bench) {

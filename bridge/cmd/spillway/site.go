@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/contract"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/config"
 	"spillway.sh/spillway/bridge/config/strict"
@@ -67,7 +68,7 @@ func loadSite(path string) (*site, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.clouds = append(s.clouds, cloud)
+		s.clouds = append(s.clouds, contract.New(cloud, p.Capacity(), utcNow))
 	}
 	return s, nil
 }
