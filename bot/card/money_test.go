@@ -40,11 +40,18 @@ func money(p card.Pen) map[string]talk.Message {
 		"corrected-more":  p.Corrected(&card.Corrected{Rentals: []bridge.RentalID{"r-0013", "r-0026"}, Was: usd(145.92), Now: usd(144)}),
 	}
 	for name, change := range map[string]func(*desk.Rental){
+		"idle-kept": func(r *desk.Rental) { r.Keep = noon.Add(2 * time.Hour) },
+		"idle-part": func(r *desk.Rental) {
+			r.Count, r.Running, r.IdleSecs = 3, []bridge.JobID{"48212"}, 0
+			idle := desk.Machine{Node: "sw-0013-1", State: bridge.MachineJoined, IdleSince: noon.Add(39 * time.Minute), Goes: noon.Add(66 * time.Minute)}
+			r.Machines = append(r.Machines, idle, desk.Machine{Node: "sw-0013-2", State: bridge.MachineJoined})
+		},
 		"idle-job": func(r *desk.Rental) { r.IdleSecs, r.Running = 0, []bridge.JobID{"48212"} }, "idle-going": func(r *desk.Rental) { r.State = bridge.StateReleasing },
 		"idle-gone": func(r *desk.Rental) { r.State, r.Cost = bridge.StateSettled, usd(45.92) },
 	} {
 		r := rental(bridge.StateAdmitted)
 		r.Running, r.IdleSecs = nil, 14*60
+		r.Goes, r.IdleSince = noon.Add(time.Hour+6*time.Minute), noon.Add(46*time.Minute)
 		change(&r)
 		out[name] = p.Idle(&r, "ana", noon.Add(time.Hour))
 	}
@@ -71,7 +78,7 @@ func money(p card.Pen) map[string]talk.Message {
 	})
 	out["daily-quiet"] = p.Daily(&card.Day{Spent: &report.SpendDay{Date: "2026-11-29", OnDemand: usd(0), Spot: usd(0)}, Known: true})
 	nobody := rental(bridge.StateAdmitted)
-	nobody.Running, nobody.IdleSecs, nobody.IdleSince, nobody.IdleMost = nil, 14*60, noon, 20*60
+	nobody.Running, nobody.IdleSecs, nobody.Unowned = nil, 14*60, true
 	out["idle-nobody"] = p.Idle(&nobody, "", noon.Add(time.Hour))
 	return out
 }

@@ -203,7 +203,7 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 	DailyNoOutlook: "尚无预测：数据不足。",
 
 	HelpTitle: "Spillway 在预算内租用云上机器",
-	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` 申请机器；词序任意\n`/rent quote 8xh100 for 6h` 查看费用，不租用\n`/rent status {rental}` 查看租用；`/rent extend {rental} 2h` 延长\n`/rent spend month nlp` 查看费用；`/rent report week nlp` 逐日查看\n`/release {rental}` 归还",
+	HelpMain:  "`/rent 8xh100 for 6h spot project nlp` 申请机器；词序任意\n`/rent quote 8xh100 for 6h` 查看费用，不租用\n`/rent status {rental}` 查看租用；`/rent extend {rental} 2h` 延长\n`/rent spend month nlp` 查看费用；`/rent report week nlp` 查看周报\n`/release {rental}` 归还",
 	HelpMore:  "`/rent help money` 解释预计、最多、预留和剩余。更多：`/rent help words`、`/rent help all`",
 	HelpAll:   "`/rent ls`、`/rent status {rental}`：查看租用\n`/rent job 4711`：为等待中的作业租机器\n`/rent again {rental}`：再租同样的一份\n`/rent cancel {rental}`：撤回询问\n`/rent snooze {rental} 30m`：稍后提醒\n`/rent keep {rental} 1h`：没有作业也保留\n`/rent report week`：周报\n`/rent approve {rental}`、`/rent deny {rental} because …`：答复询问\n`/rent budget nlp`、`/rent prices h100`：可花多少，价格如何\n`/rent whoami`：您被识别为谁\n`/rent freeze because …`、`/rent thaw`：停止新支出（管理员）\n`/release {rental}`、`all`、`job 4711`、`node 名称`；再加 `now`、`drain` 或 `at 18:00`",
 	HelpMoney: "*预计* 是按今日价格的可能费用\n*最多* 是最坏情况；机器运行期间预留这个数额\n*已记账* 是目前计量的费用\n*预留* 是为运行中的机器预留的款项\n*剩余* 是限额减去已记账和预留\n超出预算时询问审批人；申请人从不自己决定。",

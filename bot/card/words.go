@@ -178,6 +178,7 @@ type words struct {
 	CostsNow      string
 
 	IdleAlert  string
+	IdlePart   string
 	IdleEnds   string
 	IdleOwner  string
 	IdleNobody string

@@ -9,6 +9,7 @@ import (
 	"spillway.sh/spillway/bot/talk"
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/store"
 )
 
 func usd(units float64) bridge.Money {
@@ -61,16 +62,48 @@ func ofMoney() []scenery {
 			billed(usd(1.25)), billed(usd(-0.40), usd(0.15)),
 		}},
 		{"30 a rental without a job", scene(small, []step{
-			later(time.Hour), idled(14 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle, Who: "ana"}), busy, ofLatest(bridge.News{Kind: bridge.NewsStarted, Job: "48211"}),
-			later(time.Hour), idled(21 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle, Who: "ana"}), of("ana", "/release ID now"), told,
+			later(time.Hour), idled(14 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle, Who: "ana"}),
+			onCard("ben", card.KeepOn), onCard("ana", card.KeepOn), later(20 * time.Second), onCard("ana", card.KeepOn), of("ana", "/rent keep ID 90m"), onCard("ana", card.KeepOn),
+			of("ana", "/rent keep ID"), of("ana", "/rent keep ID 9h"), later(time.Minute), busy, ofLatest(bridge.News{Kind: bridge.NewsStarted, Job: "48211"}),
+			later(time.Hour), idled(21 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle, Who: "ana"}), onCard("ana", card.Release), told,
+			onCard("ana", card.KeepOn), onCard("ana", card.Release),
 		})},
-		{"31 a rental of nobody", scene(small, []step{ofNobody, idled(14 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle})})},
+		{"31 a rental of nobody", scene(small, []step{ofNobody, idled(14 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle}), onCard("tom", card.KeepOn), onCard("mei", card.KeepOn), onCard("mei", card.Release)})},
+		{"31b some machines without a job", []step{quiet(said("ana", "/rent 4xl40s for 3h project nlp")), started, later(time.Hour), idledPart, ofLatest(bridge.News{Kind: bridge.NewsIdle, Who: "ana"})}},
 		{"32 the daily line", scene(small, []step{idled(14 * time.Minute), happened(bridge.News{Kind: bridge.NewsDaily}), onThe(22), happened(bridge.News{Kind: bridge.NewsDaily}), onThe(20), happened(bridge.News{Kind: bridge.NewsDaily})})},
 		{"33 the weekly report", []step{happened(bridge.News{Kind: bridge.NewsWeekly, Text: "2026-W47"})}},
 		{"34 a report on demand", []step{
 			first(2, said("ana", "/rent report week nlp 2026-W47")), first(2, said("ana", "/rent report week")), first(1, said("mei", "/rent report week 2026-W47")), said("ben", "/rent report week vision"),
 		}},
 	}
+}
+
+// onCard presses a button of the card of the latest time without a job.
+func onCard(who string, verb card.Verb) step {
+	return func(w *world, l desk.Lang) []talk.Effect {
+		w.t.Helper()
+		r := w.latest()
+		news, err := w.store.News(w.t.Context(), store.NewsFilter{Rental: r.ID, Limit: 100})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		key := ""
+		for i := range news {
+			if news[i].Kind == bridge.NewsIdle {
+				key = idleKey(&news[i])
+			}
+		}
+		return w.hear(who, l, talk.Interaction{Kind: talk.Action, Action: string(verb), Value: card.Seal(w.counter.Key, string(r.ID), r.Version, verb), Card: key})
+	}
+}
+
+// idledPart is the latest rental with a job on one machine and none on the other.
+func idledPart(w *world, _ desk.Lang) []talk.Effect {
+	r := w.latest()
+	r.Running, r.IdleSince, r.Gang = []bridge.JobID{"48211"}, time.Time{}, 1
+	r.Machines[0].IdleSince, r.Machines[0].IdleTold = w.now.Add(-21*time.Minute), w.now
+	w.must(w.store.Save(w.t.Context(), r))
+	return nil
 }
 
 // first are the first things that a step shows.
@@ -126,7 +159,7 @@ func busy(w *world, _ desk.Lang) []talk.Effect {
 // ofNobody makes the latest rental one that nobody asked for.
 func ofNobody(w *world, _ desk.Lang) []talk.Effect {
 	r := w.latest()
-	r.Requester = ""
+	r.Requester, r.Unowned = "", 15*time.Minute
 	w.must(w.store.Save(w.t.Context(), r))
 	return nil
 }

@@ -30,6 +30,7 @@ type Money interface {
 // Machines is what is asked about rentals.
 type Machines interface {
 	Rent(ctx context.Context, p desk.Person, q desk.RentRequest) (desk.RentAnswer, error)
+	Keep(ctx context.Context, p desk.Person, q desk.KeepRequest) (desk.KeepAnswer, error)
 	Extend(ctx context.Context, p desk.Person, q desk.ExtendRequest) (desk.ExtendAnswer, error)
 	Release(ctx context.Context, p desk.Person, q desk.ReleaseRequest) (desk.ReleaseAnswer, error)
 	Rentals(ctx context.Context, p desk.Person, q desk.RentalsRequest) (desk.RentalsAnswer, error)

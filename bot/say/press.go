@@ -45,6 +45,8 @@ func (t *turn) press(ctx context.Context, v card.Value) ([]talk.Effect, error) {
 		return t.back(ctx, desk.ReleaseRequest{Rental: v.ID})
 	case card.Keep:
 		return t.reply(fill(t.words.Kept, "id", v.ID)), nil
+	case card.KeepOn:
+		return t.keepOn(ctx, v.ID)
 	case card.Budget:
 		return t.budget(ctx, &words.Request{Words: []string{v.ID}})
 	case card.Extend:
@@ -83,7 +85,9 @@ func (t *turn) redraw(ctx context.Context, v card.Value) []talk.Effect {
 		if e, ok := t.question(ctx, v.ID); ok {
 			return []talk.Effect{e}
 		}
-	case card.Details, card.Show, card.Release, card.Drain, card.Keep, card.Extend, card.Rent, card.Ask, card.Instead:
+	case card.Release, card.KeepOn:
+		return t.pressedIdle(ctx, v.ID)
+	case card.Details, card.Show, card.Drain, card.Keep, card.Extend, card.Rent, card.Ask, card.Instead, card.Budget:
 	}
 	return nil
 }

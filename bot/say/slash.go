@@ -28,7 +28,7 @@ func slashed(try string) string {
 			return "/rent ls"
 		}
 		return "/rent status " + args
-	case "quote", "extend", "approve", "deny", "spend", "budget", "report", "prices", "whoami", "freeze", "thaw", "cancel":
+	case "quote", "extend", "keep", "approve", "deny", "spend", "budget", "report", "prices", "whoami", "freeze", "thaw", "cancel":
 		return strings.TrimSpace("/rent " + verb + " " + lastLevel(args))
 	}
 	return ""
@@ -54,7 +54,7 @@ func sentence(s, stop string) string {
 }
 
 // commands are lines of the command line within a sentence.
-var commands = regexp.MustCompile(`\bspillway (approve|deny|rent job|rent|release|freeze|thaw|extend|spend|quote)\b`)
+var commands = regexp.MustCompile(`\bspillway (approve|deny|rent job|rent|release|freeze|thaw|extend|keep|spend|quote)\b`)
 
 // typed makes a sentence of the desk name what can be typed here.
 func typed(s string) string {

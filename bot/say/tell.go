@@ -26,7 +26,7 @@ var about = map[bridge.NewsKind]struct{ ask, rental, idle bool }{
 	bridge.NewsDenied: {ask: true}, bridge.NewsLapsed: {ask: true}, bridge.NewsWithdrawn: {ask: true},
 	bridge.NewsApproved: {ask: true, rental: true},
 	bridge.NewsReserved: {rental: true}, bridge.NewsCreated: {rental: true}, bridge.NewsJoined: {rental: true}, bridge.NewsAdmitted: {rental: true},
-	bridge.NewsStarted: {rental: true, idle: true}, bridge.NewsFinished: {rental: true}, bridge.NewsDraining: {rental: true, idle: true},
+	bridge.NewsKept: {idle: true}, bridge.NewsStarted: {rental: true, idle: true}, bridge.NewsFinished: {rental: true}, bridge.NewsDraining: {rental: true, idle: true},
 	bridge.NewsReleasing: {rental: true, idle: true}, bridge.NewsGone: {rental: true, idle: true}, bridge.NewsSettled: {rental: true, idle: true}, bridge.NewsExtended: {rental: true}, bridge.NewsTimed: {rental: true},
 }
 

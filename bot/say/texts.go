@@ -32,6 +32,7 @@ type texts struct {
 	ReleasedAt, Draining, DrainingJobs, NothingMine                              string
 	NoQuestions, DenyHow                                                         string
 	Spent, SpentOf, Forecast, NoForecast, NotFinal, NoDays                       string
+	KeptUntil, KeptBefore, KeptToEnd                                             string
 	Room, NoRoom, NoBudget, Above, Holding, NothingHeld                          string
 	Prices, NoPrices, Price, PerGPU, SoldOut, OldPrice                           string
 	WhoAmI, WhoSpends, WhoApproves, Frozen, FrozenBefore, Thawed, ThawedBefore   string
@@ -80,8 +81,10 @@ var english = texts{
 	Cancelled:      "{id} is taken back. Nothing was rented or held.", CancelledBefore: "{id} was closed at {at} already. Nothing changed.",
 	NoneSuch: "Nothing of yours can be meant with {verb}. Try: /rent ls", WhichRental: "Which one? For example: {try}",
 	Snoozed: "I will remind you of {id} at {at}.", SnoozeFull: "You have {n} reminders already. Wait for one of them.",
-	Kept:     "{id} stays. Policy still gives it back when it is idle for long, and at its end.",
-	Released: "{id} is released by {who}. It cost {cost} so far (final when billed).", ReleasedBack: "Up to {rest} back to {project}.",
+	Kept:      "{id} stays. Policy still gives it back when it is idle for long, and at its end.",
+	KeptUntil: "{id} is kept until {until}, also without a job.", KeptBefore: "{id} is kept until {until} already. Nothing changed.",
+	KeptToEnd: "{id} is kept until {until}, its end. For longer: /rent extend {id} 2h",
+	Released:  "{id} is released by {who}. It cost {cost} so far (final when billed).", ReleasedBack: "Up to {rest} back to {project}.",
 	ReleasedBefore: "{id} was already released at {at} and cost {cost}. Nothing running.", ReleasingBefore: "{id} is going back already. Nothing changed.",
 	NeverRented: "{id} was never rented.", ReleasedAt: "{id} goes back at {release}, when its jobs have ended.",
 	Draining: "{id} goes back now: no job runs on it. It cost {cost} so far (final when billed).", DrainingJobs: "{id} goes back when its jobs have ended: {jobs}. At once instead: /release {id} now",

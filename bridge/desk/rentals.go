@@ -72,6 +72,8 @@ type Machine struct {
 	Stopped   time.Time           `json:"stopped"`
 	ReclaimAt time.Time           `json:"reclaim_at"`
 	Fault     string              `json:"fault,omitempty"`
+	IdleSince time.Time           `json:"idle_since,omitzero"` // without a job
+	Goes      time.Time           `json:"goes,omitzero"`       // idle: when it goes back if no job comes
 	// Report is what its agent said last, and Heard when.
 	Report *bridge.Report `json:"report,omitempty"`
 	Heard  time.Time      `json:"heard,omitzero"`
@@ -95,6 +97,7 @@ func asRental(r *bridge.Rental, now time.Time) Rental {
 		m := &r.Machines[i]
 		out.Machines = append(out.Machines, Machine{
 			Node: m.Node, ID: m.ID, State: m.State, Started: m.Started, Stopped: m.Stopped, ReclaimAt: m.ReclaimAt, Fault: m.Fault,
+			IdleSince: m.IdleSince, Goes: r.Goes(m),
 		})
 	}
 	if !r.State.Ended() {
