@@ -26,7 +26,7 @@ func (c *Counter) budgetAlert(ctx context.Context, a *bridge.Alert) ([]talk.Effe
 	if a == nil {
 		return nil, nil
 	}
-	who, err := c.approversOf(ctx, a.Scope.Account)
+	who, err := c.approversOf(ctx, a.Scope, bridge.Scope{Account: a.Scope.Account})
 	if err != nil {
 		return nil, err
 	}
@@ -40,17 +40,17 @@ func (c *Counter) budgetAlert(ctx context.Context, a *bridge.Alert) ([]talk.Effe
 }
 
 // approversOf are who may approve above a budget: those whom the first of some
-// accounts names that names any, else those who have the role.
-func (c *Counter) approversOf(ctx context.Context, accounts ...bridge.Account) ([]string, error) {
+// scopes names that names any, else those who have the role.
+func (c *Counter) approversOf(ctx context.Context, scopes ...bridge.Scope) ([]string, error) {
 	a, err := c.Desk.Spend(ctx, self, desk.SpendRequest{})
 	if err != nil {
 		return nil, err
 	}
 	who := slices.Clone(a.Approvers)
-	for _, account := range accounts {
+	for _, s := range scopes {
 		var named []string
 		for i := range a.Accounts {
-			if b := &a.Accounts[i]; b.Account == account {
+			if b := &a.Accounts[i]; b.Scope() == s {
 				named = append(named, b.Approvers...)
 			}
 		}

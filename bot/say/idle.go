@@ -60,9 +60,11 @@ func ownerOf(n *bridge.News, r *desk.Rental) string {
 // whoPays are the people who approve for what a rental costs, of the nearest
 // budget that names any.
 func (c *Counter) whoPays(ctx context.Context, r *desk.Rental) ([]string, error) {
-	chain := r.Account.Ancestors()
-	slices.Reverse(chain)
-	who, err := c.approversOf(ctx, chain...)
+	var scopes []bridge.Scope
+	for _, a := range slices.Backward(r.Account.Ancestors()) {
+		scopes = append(scopes, bridge.Scope{Account: a})
+	}
+	who, err := c.approversOf(ctx, scopes...)
 	return persons(who), err
 }
 
