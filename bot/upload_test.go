@@ -126,7 +126,7 @@ func TestAChartThatIsNotDrawnBecomesAPicture(t *testing.T) {
 // Slack refuses the looks of a message at its own speed, where a second call in
 // a channel has to wait: the message goes out as text all the same, and what was
 // refused is not sent again and again.
-func TestB_F31_RefusedLooksAreNotSentAgain(t *testing.T) {
+func TestRefusedLooksAreNotSentAgain(t *testing.T) {
 	r := newRig(t, slackd.Options{Speed: 1})
 	r.begin()
 	bad := card("ask/r-0015", "asked")
