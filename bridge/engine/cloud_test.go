@@ -156,7 +156,7 @@ func (c *cloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, err
 		if p == nil || p.stock < l.Count {
 			return "", c.err("create", bridge.CloudNoCapacity)
 		}
-		if p.rate.Micro > l.MaxRate.Micro {
+		if l.MaxRate.Micro > 0 && p.rate.Micro > l.MaxRate.Micro {
 			return "", c.err("create", bridge.CloudPrice)
 		}
 		p.stock -= l.Count

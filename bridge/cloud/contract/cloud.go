@@ -275,7 +275,7 @@ func (c *Cloud) reserved(machines []bridge.Instance) []bridge.Instance {
 		}
 		in.Contract, in.Tags = name, maps.Clone(in.Tags)
 		delete(in.Tags, bridge.TagContract)
-		if in.Pool.Market == bridge.OnDemand {
+		if in.Pool.Market != bridge.Spot { // or not said
 			in.Pool.Market = bridge.Reserved
 		}
 		in.Rate = bridge.Rate{Currency: c.currency(name, in.Rate.Currency)}
