@@ -15,8 +15,8 @@ import (
 // of working hours, or of a night.
 const hoursNeeded = 7 * 24
 
-// mixTerm is the reservation the online rule may buy: a week, the shortest that
-// blocks of GPUs are commonly sold for that fits in the demand looked at.
+// mixTerm is the hours of a reservation that the online rule may buy: a week, so
+// that several terms fit in the demand looked at.
 const mixTerm = 7 * 24
 
 // demand is GPUs wanted in each hour of a class; gaps of the record are not in it.
