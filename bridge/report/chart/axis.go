@@ -64,7 +64,7 @@ func (c *canvas) upright(a axis, b box) box {
 	size := c.Text * 0.9
 	wide := 0
 	for _, v := range a.ticks() {
-		wide = max(wide, widthOf(a.label(v), size))
+		wide = max(wide, c.width(a.label(v), size))
 	}
 	plot := box{b.left + wide + c.px(0.6), b.top + c.px(0.4), b.right, b.bottom}
 	for _, v := range a.ticks() {
@@ -91,14 +91,14 @@ type entry struct {
 func (c *canvas) head(title, subtitle string, legend []entry) box {
 	in := box{c.px(1.2), c.px(1.1), c.Width - c.px(1.2), c.Height - c.px(1)}
 	if c.Page {
-		in.left, in.right, in.top = c.px(0.2), c.Width-c.px(0.4), c.px(0.3)
+		in.left, in.right, in.top = 0, c.Width-c.px(0.4), c.px(0.3)
 	}
 	size := c.Text * 1.3
 	y := in.top + c.px(1)
-	c.text(cut(title, size, in.width()), in.left, y, size, ink, left)
-	if subtitle != "" {
-		y += c.px(1.4)
-		c.text(cut(subtitle, c.Text*0.95, in.width()), in.left, y, c.Text*0.95, muted, left)
+	c.text(c.cut(title, size, in.width()), in.left, y, size, ink, left)
+	for i, line := range c.wrap(subtitle, c.Text*0.95, in.width()) {
+		y += c.px(1.4 - 0.1*float64(min(i, 1)))
+		c.text(line, in.left, y, c.Text*0.95, muted, left)
 	}
 	if len(legend) > 0 {
 		y += c.px(1.6)
@@ -113,7 +113,7 @@ func (c *canvas) legend(entries []entry, b box) int {
 	x, y, size := b.left, b.top, c.Text*0.95
 	swatch := c.px(0.85)
 	for _, e := range entries {
-		w := swatch + c.px(0.45) + widthOf(e.name, size)
+		w := swatch + c.px(0.45) + c.width(e.name, size)
 		if x > b.left && x+w > b.right {
 			x, y = b.left, y+c.px(1.45)
 		}

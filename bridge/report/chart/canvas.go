@@ -21,7 +21,7 @@ func (s Size) narrow() bool { return s.Width < 1000 }
 // and on narrow screens.
 var (
 	Chat   = Size{1400, 720, 26, false}
-	Wide   = Size{1400, 560, 21, true}
+	Wide   = Size{1400, 520, 21, true}
 	Narrow = Size{720, 680, 27, true}
 )
 
@@ -42,6 +42,7 @@ type canvas struct {
 	format string
 	// lacking are characters of names that the font does not draw.
 	lacking string
+	aligned []align // the texts of an SVG, in order
 }
 
 // box is a part of a canvas, in pixels from its upper left corner.
@@ -63,19 +64,78 @@ func newCanvas(format string, size Size, theme Theme) *canvas {
 // px is a length in heights of text.
 func (c *canvas) px(lines float64) int { return int(math.Round(lines * c.Text)) }
 
-// text writes on a baseline and returns the width it took.
-func (c *canvas) text(s string, x, y int, size float64, h hue, a align) int {
-	w := widthOf(s, size)
-	switch a {
-	case centre:
-		x -= w / 2
-	case right:
-		x -= w
-	case left:
+// width is how wide a text may be: a page's fonts are not ours, and some are
+// wider.
+func (c *canvas) width(s string, size float64) int {
+	const wider = 1.16 // DejaVu Sans
+	if c.Page {
+		size *= wider
+	}
+	return widthOf(s, size)
+}
+
+// cut shortens a text to a width, with an ellipsis in place of its end.
+func (c *canvas) cut(text string, size float64, width int) string {
+	if c.width(text, size) <= width {
+		return text
+	}
+	runes := []rune(text)
+	for n := len(runes) - 1; n > 0; n-- {
+		if s := strings.TrimRight(string(runes[:n]), " -_./") + "…"; c.width(s, size) <= width {
+			return s
+		}
+	}
+	return "…"
+}
+
+// wrap breaks a text into lines, after spaces and Chinese commas.
+func (c *canvas) wrap(text string, size float64, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.SplitAfter(strings.ReplaceAll(text, "，", "， "), " ") {
+		if line != "" && c.width(line+strings.TrimSpace(word), size) > width {
+			lines, line = append(lines, strings.TrimSpace(line)), ""
+		}
+		line += strings.ReplaceAll(word, "， ", "，")
+	}
+	return append(lines, c.cut(strings.TrimSpace(line), size, width))
+}
+
+// text writes on a baseline, from, around or up to x.
+func (c *canvas) text(s string, x, y int, size float64, h hue, a align) {
+	switch {
+	case s == "":
+		return
+	case c.format == charts.ChartOutputSVG:
+		c.aligned = append(c.aligned, a) // the page's fonts have other widths
+	case a == centre:
+		x -= widthOf(s, size) / 2
+	case a == right:
+		x -= widthOf(s, size)
 	}
 	const points = 72.0 / 96.0 // of a pixel, as the library counts
 	c.p.Text(s, x, y, 0, charts.FontStyle{FontSize: size * points, FontColor: colourOf(c.theme, h), Font: face()})
-	return w
+}
+
+// anchored tells the texts of an SVG which way they grow, in order.
+func anchored(svg string, texts []align) string {
+	var b strings.Builder
+	for _, a := range texts {
+		before, after, found := strings.Cut(svg, "<text ")
+		if !found {
+			break
+		}
+		b.WriteString(before + "<text ")
+		switch a {
+		case centre:
+			b.WriteString(`text-anchor="middle" `)
+		case right:
+			b.WriteString(`text-anchor="end" `)
+		case left:
+		}
+		svg = after
+	}
+	return b.String() + svg
 }
 
 func (c *canvas) area(b box, h hue) {

@@ -85,7 +85,10 @@ func render(p *picture, k Kind, format string, s Size, t Theme) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("draw chart %s: %w", k, err)
 	}
-	if format == charts.ChartOutputPNG && len(c.lacking) > 0 {
+	if format == charts.ChartOutputSVG {
+		return []byte(anchored(string(out), c.aligned)), nil
+	}
+	if len(c.lacking) > 0 {
 		slog.Warn("a chart's font lacks characters of a name; ? stands for them", "chart", string(k), "characters", c.lacking)
 	}
 	return out, nil

@@ -92,7 +92,7 @@ func drawCurve(c *canvas, m *report.MixClass, b box, axisName string, t *texts) 
 	if priced {
 		name = fill(t.DemandClass, "gpu", c.drawable(m.GPU), "best", strconv.Itoa(best), "have", strconv.Itoa(m.Have))
 	}
-	c.text(cut(name, c.Text, b.width()), b.left, b.top+c.px(0.9), c.Text, ink, left)
+	c.text(c.cut(name, c.Text, b.width()), b.left, b.top+c.px(0.9), c.Text, ink, left)
 	b.top += c.px(1.5)
 	b.bottom -= c.px(1.4)
 	if axisName != "" {
@@ -124,7 +124,7 @@ func drawCurve(c *canvas, m *report.MixClass, b box, axisName string, t *texts) 
 		c.text(strconv.Itoa(pc), x, plot.bottom+c.px(1.15), c.Text*0.9, muted, centre)
 	}
 	if axisName != "" {
-		c.text(cut(axisName, c.Text*0.9, b.width()), (plot.left+plot.right)/2, plot.bottom+c.px(2.35), c.Text*0.9, muted, centre)
+		c.text(c.cut(axisName, c.Text*0.9, b.width()), (plot.left+plot.right)/2, plot.bottom+c.px(2.35), c.Text*0.9, muted, centre)
 	}
 }
 

@@ -43,17 +43,3 @@ func widthOf(text string, size float64) int {
 	}
 	return sum.Ceil()
 }
-
-// cut shortens a text to a width, with an ellipsis in place of its end.
-func cut(text string, size float64, width int) string {
-	if widthOf(text, size) <= width {
-		return text
-	}
-	runes := []rune(text)
-	for n := len(runes) - 1; n > 0; n-- {
-		if s := strings.TrimRight(string(runes[:n]), " -_./") + "…"; widthOf(s, size) <= width {
-			return s
-		}
-	}
-	return "…"
-}

@@ -195,7 +195,8 @@ func TestCutKeepsWidthAndWords(t *testing.T) {
 		{"acme/机器人与具身智能", 160, "acme/机器…"},
 		{"acme", 5, "…"},
 	} {
-		got := cut(c.text, 24, c.width)
+		k := newCanvas(charts.ChartOutputPNG, Chat, Light)
+		got := k.cut(c.text, 24, c.width)
 		if got != c.want {
 			t.Errorf("%q in %d is %q, want %q", c.text, c.width, got, c.want)
 		}

@@ -71,7 +71,7 @@ func drawDays(c *canvas, p *picture, days []report.SpendDay, t *texts) {
 	size := c.Text * 0.85
 	fits := true
 	for _, m := range sums {
-		fits = fits && float64(widthOf(amount(m), size)) < slot*0.88
+		fits = fits && float64(c.width(amount(m), size)) < slot*0.88
 	}
 	for i, d := range days {
 		mid := plot.left + int(slot*(float64(i)+0.5))
@@ -90,7 +90,7 @@ func drawDays(c *canvas, p *picture, days []report.SpendDay, t *texts) {
 			y = next
 		}
 		if fits {
-			wide := widthOf(amount(sums[i]), size) / 2
+			wide := c.width(amount(sums[i]), size) / 2
 			c.area(box{mid - wide, y - c.px(1.15), mid + wide, y - 2}, paper) // no grid through the figure
 			c.text(amount(sums[i]), mid, y-c.px(0.35), size, ink, centre)
 		}

@@ -42,9 +42,9 @@ func drawBars(c *canvas, p *picture, lines []report.TopLine, t *texts) {
 	names, figures := make([]string, len(lines)), make([]string, len(lines))
 	wideName, wideFigure, most := 0, 0, 0.0
 	for i, l := range lines {
-		names[i] = cut(c.drawable(nameOf(l, t)), size, in.width()/3)
+		names[i] = c.cut(c.drawable(nameOf(l, t)), size, in.width()*3/10)
 		figures[i] = fill("{cost} ({share} %)", "cost", amount(l.Cost), "share", report.Percent(l.PM))
-		wideName, wideFigure = max(wideName, widthOf(names[i], size)), max(wideFigure, widthOf(figures[i], size))
+		wideName, wideFigure = max(wideName, c.width(names[i], size)), max(wideFigure, c.width(figures[i], size))
 		most = max(most, units(l.Cost))
 	}
 	from := in.left + wideName + c.px(0.6)

@@ -18,7 +18,7 @@ var keys = []struct {
 	row, besides string
 }{
 	{report.PartSpend, "elastic", "elastic-share"},
-	{report.PartSpend, "change", "change-share"},
+	{report.PartSpend, "last-week", "change-share"},
 	{report.PartSpend, "forecast-likely", "forecast-high"},
 	{report.PartWait, "saved", "per-hour"},
 	{report.PartUse, "utilisation", "source"},

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
+
+	"github.com/samber/lo"
 
 	"spillway.sh/spillway/bridge/report"
 	"spillway.sh/spillway/bridge/report/chart"
@@ -34,6 +37,7 @@ func Write(w io.Writer, r *report.Report, g report.Lang) error {
 // page is what the template shows.
 type page struct {
 	Lang, Title, Span, Sentence string
+	Colon                       string
 	Style                       template.CSS
 	Cards                       []card
 	Sections                    []section
@@ -43,7 +47,26 @@ type page struct {
 type section struct {
 	report.Section
 	Charts []figure
-	Tables []table
+	// Figures is the part's table of single figures, Beside what has room at its
+	// side, Tables the others.
+	Figures *table
+	Beside  []table
+	Tables  []table
+}
+
+// place puts the tables where they have room.
+func (s *section) place(tables []report.Table) {
+	for i := range tables {
+		t := tableOf(&tables[i])
+		switch {
+		case tables[i].ID == string(s.Part) && t.Title == "" && len(tables) > 1:
+			s.Figures = &t
+		case s.Figures != nil && len(t.Columns) <= sideBySide:
+			s.Beside = append(s.Beside, t)
+		default:
+			s.Tables = append(s.Tables, t)
+		}
+	}
 }
 
 // figure is a chart twice: which one is seen is by the width of the screen.
@@ -61,9 +84,12 @@ var shownIn = map[report.Part][]chart.Kind{
 
 func pageOf(r *report.Report, g report.Lang) (*page, error) {
 	p := &page{
-		Lang: tagOf(g), Title: r.Title(g), Span: r.Span(g), Sentence: r.Sentence(g),
+		Lang: tagOf(g), Title: r.Title(g), Span: r.Span(g), Sentence: tied(r.Sentence(g), 0), Colon: ": ",
 		Style: template.CSS(":root{" + chart.Variables(chart.Light) + "}" +
 			"@media screen and (prefers-color-scheme:dark){:root{" + chart.Variables(chart.Dark) + "}}" + style),
+	}
+	if g == report.Chinese {
+		p.Colon = "："
 	}
 	known := map[chart.Kind]bool{}
 	for _, k := range chart.Kinds(r) {
@@ -72,9 +98,8 @@ func pageOf(r *report.Report, g report.Lang) (*page, error) {
 	parts := r.Sections(g)
 	for i := range parts {
 		s := section{Section: parts[i]}
-		for k := range parts[i].Tables {
-			s.Tables = append(s.Tables, tableOf(&parts[i].Tables[k]))
-		}
+		s.place(parts[i].Tables)
+		s.Lines, s.Notes = lo.Map(s.Lines, tied), lo.Map(s.Notes, tied)
 		for _, k := range shownIn[s.Part] {
 			if !known[k] {
 				continue
@@ -109,4 +134,11 @@ func tagOf(g report.Lang) string {
 		return "zh-CN"
 	}
 	return "en"
+}
+
+var figureAndUnit = regexp.MustCompile(`(\d) (%|[A-Z]{3}\b)`)
+
+// tied keeps figures and their units in one line.
+func tied(text string, _ int) string {
+	return figureAndUnit.ReplaceAllString(text, "$1\u00a0$2")
 }

@@ -7,6 +7,9 @@ import (
 // folded is from how many rows on a table is shown only when asked for.
 const folded = 16
 
+// sideBySide is how many columns a table may have beside another.
+const sideBySide = 6
+
 // broad is from how many columns on a table stands alone in its line.
 const broad = 4
 

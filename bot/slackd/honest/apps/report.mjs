@@ -122,7 +122,7 @@ for (const language of ["en", "zh"]) {
         wrong.push(`${name} says something else`);
       }
       const shot = await tab.screenshot({ fullPage: true });
-      const picture = await sharp(shot).png({ palette: true, colours: 64, effort: 7, dither: 0, compressionLevel: 9 }).toBuffer();
+      const picture = await sharp(shot).png({ palette: true, colours: 32, effort: 7, dither: 0, compressionLevel: 9 }).toBuffer();
       writeFileSync(path.join(fresh, `${name}.png`), picture);
       const why = mode === "update" || !photographed.has(name) ? "" : await compare(name, picture);
       if (why) {
