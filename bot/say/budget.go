@@ -20,8 +20,8 @@ import (
 // was: Slack tells nobody of an edit, so that a budget that climbs from 50 to
 // 100 % in one edited message would be noticed at 50 and never again. There
 // are at most three for each measure and period, for one that is jumped over is
-// never told. The key has the scope, the period, the measure and the threshold:
-// the same alert told again finds its message and posts none.
+// never told. The key has the scope, the period, the limit, the measure and the
+// threshold: the same alert told again finds its message and posts none.
 func (c *Counter) budgetAlert(ctx context.Context, a *bridge.Alert) ([]talk.Effect, error) {
 	if a == nil {
 		return nil, nil
@@ -30,7 +30,7 @@ func (c *Counter) budgetAlert(ctx context.Context, a *bridge.Alert) ([]talk.Effe
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("alert/%s/%s/%s/%s/%d", a.Scope, a.Every, a.Period, a.Measure, a.Percent)
+	key := fmt.Sprintf("alert/%s/%s/%s/%s/%d of %d", a.Scope, a.Every, a.Period, a.Measure, a.Percent, a.Limit.Micro)
 	out := []talk.Effect{{Surface: talk.Card, Lane: talk.Alerts, Key: key, Channel: c.Channel, Message: c.channelPen().BudgetAlert(a, who)}}
 	for _, account := range persons(who) {
 		m := c.penFor(c.langOf(account), nil).BudgetAlert(a, who)

@@ -261,7 +261,11 @@ func written(b *strings.Builder, effects []talk.Effect) {
 				to += " " + s
 			}
 		}
-		fmt.Fprintf(b, "[%s%s]\n", e.Surface, regexp.MustCompile(`/20\d\d-\S+`).ReplaceAllString(to, ""))
+		surface := string(e.Surface)
+		if e.Edit {
+			surface = "edit"
+		}
+		fmt.Fprintf(b, "[%s%s]\n", surface, regexp.MustCompile(`/20\d\d-\S+( of \d+(/\w+)?)?`).ReplaceAllString(to, ""))
 		for _, s := range textsIn(e.Message.Blocks) {
 			fmt.Fprintf(b, "  %s\n", strings.ReplaceAll(s, "\n", "\n  "))
 		}

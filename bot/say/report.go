@@ -42,9 +42,9 @@ func (c *Counter) reported(r *report.Report, at talk.Effect, pen card.Pen) ([]ta
 		first.Files = picture(r, pen.Lang)
 	}
 	out := []talk.Effect{first}
-	for _, m := range pen.ReportParts(here) {
+	for i, m := range pen.ReportParts(here) {
 		part := at
-		part.Surface, part.Message = talk.Thread, m
+		part.Surface, part.Message, part.Once = talk.Thread, m, fmt.Sprintf("%s/%d", at.Key, i)
 		out = append(out, part)
 	}
 	files, err := tables(r)
@@ -52,7 +52,7 @@ func (c *Counter) reported(r *report.Report, at talk.Effect, pen card.Pen) ([]ta
 		return nil, err
 	}
 	up := at
-	up.Surface, up.Files = talk.Upload, files
+	up.Surface, up.Files, up.Once = talk.Upload, files, at.Key+"/files"
 	up.Message = talk.Message{Text: textsOf(pen.Lang).ReportFiles}
 	return append(out, up), nil
 }

@@ -27,7 +27,7 @@ var about = map[bridge.NewsKind]struct{ ask, rental, idle bool }{
 	bridge.NewsApproved: {ask: true, rental: true},
 	bridge.NewsReserved: {rental: true}, bridge.NewsCreated: {rental: true}, bridge.NewsJoined: {rental: true}, bridge.NewsAdmitted: {rental: true},
 	bridge.NewsKept: {idle: true}, bridge.NewsStarted: {rental: true, idle: true}, bridge.NewsFinished: {rental: true}, bridge.NewsDraining: {rental: true, idle: true},
-	bridge.NewsReleasing: {rental: true, idle: true}, bridge.NewsGone: {rental: true, idle: true}, bridge.NewsSettled: {rental: true, idle: true}, bridge.NewsExtended: {rental: true}, bridge.NewsTimed: {rental: true},
+	bridge.NewsReleasing: {rental: true, idle: true}, bridge.NewsGone: {rental: true, idle: true}, bridge.NewsSettled: {rental: true, idle: true}, bridge.NewsExtended: {rental: true}, bridge.NewsTimed: {rental: true}, bridge.NewsCorrected: {rental: true},
 }
 
 // Tell says what happened. Cards are drawn once for all news of a call, as
@@ -60,7 +60,11 @@ func (c *Counter) Tell(ctx context.Context, news []bridge.News) ([]talk.Effect, 
 			err = draw(askKey(n.Rental), func() (talk.Effect, bool, error) { return c.askCard(ctx, n.Rental) })
 		}
 		if about[n.Kind].rental {
-			err = errors.Join(err, draw(rentalKey(n.Rental), func() (talk.Effect, bool, error) { return c.rentalCard(ctx, n.Rental) }))
+			err = errors.Join(err, draw(rentalKey(n.Rental), func() (talk.Effect, bool, error) {
+				e, ok, err := c.rentalCard(ctx, n.Rental)
+				e.Edit = n.Kind == bridge.NewsCorrected // a bill months later shows no card anew
+				return e, ok, err
+			}))
 		}
 		if about[n.Kind].idle {
 			err = errors.Join(err, draw("idle/"+string(n.Rental), func() (talk.Effect, bool, error) { return c.idleCard(ctx, n.Rental) }))
