@@ -17,7 +17,7 @@ var english = map[string]string{
 	"part.spend": "Spend", "part.use": "Use", "part.wait": "Wait", "part.mix": "How much to reserve, how much to rent", "part.spot": "Spot",
 	"part.top": "Who and what", "part.waste": "Waste", "part.approvals": "Approvals", "part.guard": "How well money is guarded", "part.advice": "What to do",
 
-	"figure": "Figure", "value": "Value", "total": "Total", "notes": "Notes", "saves": "saves about {saves} a week",
+	"figure": "Figure", "value": "Value", "total": "Total", "saves": "saves about {saves} a week",
 	"others": "{n} others", "no-job": "no job", "no-gpu": "no GPU",
 
 	"t.spend-days": "By day", "t.spend-weeks": "Elastic spend of the last weeks", "t.spend-month": "Elastic spend of the month so far", "t.spend-capacity": "Owned and reserved, amortised", "t.spend-budgets": "Budgets",

@@ -17,7 +17,7 @@ var chinese = map[string]string{
 	"part.spend": "支出", "part.use": "使用", "part.wait": "等待", "part.mix": "预留多少，租用多少", "part.spot": "竞价",
 	"part.top": "谁与什么", "part.waste": "浪费", "part.approvals": "审批", "part.guard": "资金把关情况", "part.advice": "建议",
 
-	"figure": "指标", "value": "数值", "total": "合计", "notes": "说明", "saves": "每周约省 {saves}",
+	"figure": "指标", "value": "数值", "total": "合计", "saves": "每周约省 {saves}",
 	"others": "其他 {n} 项", "no-job": "无作业", "no-gpu": "无 GPU",
 
 	"t.spend-days": "按天", "t.spend-weeks": "近几周弹性支出", "t.spend-month": "本月至今的弹性支出", "t.spend-capacity": "自有与预留（摊销）", "t.spend-budgets": "预算",
