@@ -82,10 +82,18 @@ func (m *matcher) ownerOf(l *Line) (owner, bool) {
 	return o, ok && l.Machine != ""
 }
 
+// tagOf is the rental that a line's tags name, if our store made it.
+func (m *matcher) tagOf(l *Line) bridge.RentalID {
+	if l.Store != "" && m.books.Store != "" && l.Store != m.books.Store {
+		return ""
+	}
+	return l.Rental
+}
+
 // give puts a line to its rental, or among the strays.
 func (m *matcher) give(l *Line) {
 	o, byMachine := m.ownerOf(l)
-	tag := l.Rental
+	tag := m.tagOf(l)
 	if id, err := bridge.ParseRentalID(string(tag)); err == nil {
 		tag = id
 	}
@@ -123,12 +131,12 @@ func (m *matcher) give(l *Line) {
 
 // Ours are the lines that name one of the rentals' machines, or carry our tag:
 // those that books keep.
-func Ours(lines []Line, cloud string, rentals []bridge.Rental) []bridge.BillLine {
-	m := &matcher{books: &Books{Cloud: cloud, Rentals: rentals}, byID: map[bridge.RentalID]*bridge.Rental{}, machines: map[string]owner{}}
+func Ours(lines []Line, cloud, store string, rentals []bridge.Rental) []bridge.BillLine {
+	m := &matcher{books: &Books{Cloud: cloud, Store: store, Rentals: rentals}, byID: map[bridge.RentalID]*bridge.Rental{}, machines: map[string]owner{}}
 	m.index()
 	var out []bridge.BillLine
 	for i := range lines {
-		if _, known := m.ownerOf(&lines[i]); known || lines[i].Rental != "" {
+		if _, known := m.ownerOf(&lines[i]); known || m.tagOf(&lines[i]) != "" {
 			out = append(out, lines[i].BillLine)
 		}
 	}

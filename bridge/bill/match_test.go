@@ -179,6 +179,26 @@ func TestLinesOfNobodyAreNamed(t *testing.T) {
 	}
 }
 
+// What another store rented is not ours, though its ids look like ours.
+func TestTagsOfAnotherStoreAreNotOurs(t *testing.T) {
+	from, to := at(10, 8, 0), at(10, 10, 30)
+	f, err := read(t, focusHeader+focusRow("11", "Usage", "", "2026-11-10T08:00:00Z", "2026-11-10T10:30:00Z", "i-9",
+		`"{""spillway-rental"":""r-0011"",""spillway-store"":""theirs""}"`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := books(rental("r-0011", "i-1", from, to))
+	b.Store = "ours"
+	s := match(t, b, f.Lines...)
+	if len(s.Stray)+len(s.Corrections()) != 0 || len(s.NotOurs) != 1 || s.Lines != 0 {
+		t.Errorf("%+v", s)
+	}
+	b.Store = "theirs"
+	if s := match(t, b, f.Lines...); s.Lines != 1 {
+		t.Errorf("our own tag: %+v", s)
+	}
+}
+
 // settle applies corrections as books do.
 func settle(b *Books, cs []bridge.Correction) {
 	for _, c := range cs {
@@ -258,7 +278,9 @@ func TestACurrencyWithoutARateIsRefused(t *testing.T) {
 func TestOnlyLinesOfOursAreKept(t *testing.T) {
 	from, to := at(10, 8, 0), at(10, 10, 30)
 	lines := []Line{line(KindUsage, "i-1", "", 1, from, to), line(KindUsage, "i-9", "", 1, from, to), line(KindUsage, "vol-1", "r-0011", 1, from, to)}
-	got := Ours(lines, "north", []bridge.Rental{rental("r-0011", "i-1", from, to)})
+	theirs := line(KindUsage, "i-9", "r-0011", 1, from, to)
+	theirs.Store = "another"
+	got := Ours(append(lines, theirs), "north", "ours", []bridge.Rental{rental("r-0011", "i-1", from, to)})
 	if len(got) != 2 || got[0].Machine != "i-1" || got[1].Machine != "vol-1" {
 		t.Errorf("%+v", got)
 	}

@@ -15,7 +15,6 @@ import (
 // Options say how a file is to be read.
 type Options struct {
 	Cloud string
-	Store string // id of our store: what another store's tag is on is not ours
 	Now   time.Time
 	// Columns of a plain file; nil: FOCUS.
 	Columns  Columns
@@ -38,7 +37,8 @@ const progressEvery = 10_000
 // Line is one line of a file.
 type Line struct {
 	bridge.BillLine
-	Row int `json:"row,omitempty"` // line of the file; zero: from the store
+	Row   int    `json:"row,omitempty"`   // line of the file; zero: from the store
+	Store string `json:"store,omitempty"` // that the machine was rented by, as its tag says
 }
 
 // Sum is what several lines come to.
@@ -188,7 +188,7 @@ func (s *sheet) row(cells []string) {
 		s.addLoose(l, at)
 		return
 	}
-	s.out.Lines = append(s.out.Lines, Line{l, at})
+	s.out.Lines = append(s.out.Lines, Line{l, at, c.store})
 }
 
 // addLoose sums a line that can be nobody's.

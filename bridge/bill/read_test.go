@@ -171,18 +171,6 @@ func TestMonthsAndFixedCurrenciesAreRead(t *testing.T) {
 	}
 }
 
-// What another store rented is not ours, though its ids look like ours.
-func TestTagsOfAnotherStoreAreNotOurs(t *testing.T) {
-	f, err := read(t, focusHeader+focusRow("1", "Usage", "", "2026-11-30T08:00:00Z", "2026-11-30T09:00:00Z", "i-1",
-		`"{""spillway-rental"":""r-0011"",""spillway-store"":""theirs""}"`), Options{Store: "ours"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.Lines[0].Rental != "" {
-		t.Errorf("taken for %s", f.Lines[0].Rental)
-	}
-}
-
 func TestFaultsOfABillHaveTheirPlace(t *testing.T) {
 	good := focusRow("1.00", "Usage", "", "2026-11-30T08:00:00Z", "2026-11-30T09:00:00Z", "i-1", "")
 	row := func(old, with string) string {

@@ -12,6 +12,7 @@ type cellReader struct {
 	sheet *sheet
 	cells []string
 	line  int
+	store string
 	bad   bool
 }
 
@@ -81,16 +82,13 @@ func (c *cellReader) kind() string {
 	return k
 }
 
-// rental is what the tags, or the rental's own column, say. A machine of another
-// store is not ours, whatever its rental is called.
+// rental is what the tags, or the rental's own column, say.
 func (c *cellReader) rental() bridge.RentalID {
 	tags, err := readTags(c.get(FieldTags))
 	if err != nil {
 		c.wrong(FieldTags, FaultTags, err.Error(), "")
 	}
-	if other := tags[bridge.TagStore]; other != "" && c.sheet.o.Store != "" && other != c.sheet.o.Store {
-		return ""
-	}
+	c.store = cut(tags[bridge.TagStore])
 	id := c.get(FieldRental)
 	if id == "" {
 		id = tags[bridge.TagRental]

@@ -107,7 +107,10 @@ const Tolerance = bridge.Micro / 100
 
 // Books are what a bill is compared with.
 type Books struct {
-	Cloud   string
+	Cloud string
+	// Store is our store's id: what carries the tag of another one is not ours,
+	// whatever its rental is called. Empty: not asked.
+	Store   string
 	Rentals []bridge.Rental
 	// Prior are the corrections there are of them.
 	Prior []bridge.Correction

@@ -14,6 +14,7 @@ import (
 
 // BillReader is the part of a store that bills are compared with.
 type BillReader interface {
+	StoreID() string
 	// RentalsBetween are rentals that had machines or an open hold in [from, to).
 	RentalsBetween(ctx context.Context, from, to time.Time) ([]bridge.Rental, error)
 	// Corrections are those recorded in [from, to).
@@ -154,12 +155,12 @@ func (d *Desk) openBill(ctx context.Context, p Person, q *BillRequest) (*billWor
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	lines, err := w.join(q, stored, rentals)
+	lines, err := w.join(q, store.StoreID(), stored, rentals)
 	if err != nil {
 		return nil, err
 	}
 	w.statement, err = bill.Match(lines, bill.Books{
-		Cloud: q.Cloud, Rentals: rentals, Prior: prior, Tolerance: q.Tolerance, Currency: d.booksCurrency(), Exchange: d.convert,
+		Cloud: q.Cloud, Store: store.StoreID(), Rentals: rentals, Prior: prior, Tolerance: q.Tolerance, Currency: d.booksCurrency(), Exchange: d.convert,
 		Zone: d.booksZone(), Now: now, Who: p.Name, From: q.From, To: q.To,
 	})
 	if err != nil {
@@ -244,7 +245,7 @@ func (d *Desk) billRentals(ctx context.Context, store BillReader, q *BillRequest
 
 // join puts a bill's lines to those that are stored. A line that is stored with
 // another content is refused, and with it the whole bill.
-func (w *billWork) join(q *BillRequest, stored []bridge.BillLine, rentals []bridge.Rental) ([]bill.Line, error) {
+func (w *billWork) join(q *BillRequest, store string, stored []bridge.BillLine, rentals []bridge.Rental) ([]bill.Line, error) {
 	byKey := make(map[string]*bridge.BillLine, len(stored))
 	for i := range stored {
 		byKey[stored[i].Key] = &stored[i]
@@ -265,7 +266,7 @@ func (w *billWork) join(q *BillRequest, stored []bridge.BillLine, rentals []brid
 			}
 		}
 	}
-	for _, l := range bill.Ours(q.Lines, q.Cloud, rentals) {
+	for _, l := range bill.Ours(q.Lines, q.Cloud, store, rentals) {
 		if byKey[l.Key] == nil {
 			w.fresh = append(w.fresh, l)
 		}

@@ -23,6 +23,8 @@ type billBooks struct {
 	fail  error // of Correct
 }
 
+func (b *billBooks) StoreID() string { return "ours" }
+
 func (b *billBooks) RentalsBetween(context.Context, time.Time, time.Time) ([]bridge.Rental, error) {
 	return append([]bridge.Rental{}, b.rentals...), nil
 }
