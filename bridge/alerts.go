@@ -195,14 +195,13 @@ func joinIDs(ids []RentalID) string {
 	return text
 }
 
-// OwnersOf are who answers for the money of an account: the approvers of the
-// nearest budget above it that names some, or the admins.
-func OwnersOf(budgets []Budget, a Account, admins []string) []string {
-	chain := a.Ancestors()
+// OwnersOf are who answers for what is spent in a scope: the approvers of the
+// nearest budget that covers it and names some, or the admins.
+func OwnersOf(budgets []Budget, spent Scope, admins []string) []string {
 	var near *Budget
 	for i := range budgets {
 		b := &budgets[i]
-		if slices.Contains(chain, b.Account) && len(b.Approvers) > 0 && (near == nil || cmp.Compare(len(b.Account), len(near.Account)) > 0) {
+		if b.Scope().Covers(spent) && len(b.Approvers) > 0 && (near == nil || cmp.Compare(len(b.Account), len(near.Account)) > 0) {
 			near = b
 		}
 	}

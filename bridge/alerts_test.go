@@ -178,7 +178,7 @@ func TestWhoAnswersForMoney(t *testing.T) {
 	for account, want := range map[Account][]string{
 		"acme/ai/nlp/ana": {"mei", "@leads"}, "acme/ai/vision/bob": {"boss"}, "other/x": {"root"},
 	} {
-		if got := OwnersOf(budgets, account, []string{"root"}); !slices.Equal(got, want) {
+		if got := OwnersOf(budgets, Scope{Account: account}, []string{"root"}); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", account, got, want)
 		}
 	}

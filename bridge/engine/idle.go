@@ -88,7 +88,7 @@ func (e *Engine) idleNews(c *cycle, r *bridge.Rental, due []int) bridge.News {
 
 // answerable names who answers for the money of a rental.
 func (e *Engine) answerable(r *bridge.Rental) string {
-	owners := bridge.OwnersOf(e.o.Budgets, r.Account, e.o.Admins)
+	owners := bridge.OwnersOf(e.o.Budgets, r.Scope(), e.o.Admins)
 	if len(owners) == 0 {
 		return ""
 	}
