@@ -27,6 +27,8 @@ type Marks struct {
 	Foreign []string `json:"foreign,omitempty"`
 	// Requeued are jobs taken off reclaimed machines that are not eligible yet.
 	Requeued map[string]map[JobID]time.Time `json:"requeued"`
+	// Calendar is since when what is due by the clock is told.
+	Calendar time.Time `json:"calendar,omitzero"`
 	// HighWater is the latest time ever seen; a clock that steps back is not believed.
 	HighWater time.Time `json:"high_water"`
 }

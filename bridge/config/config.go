@@ -26,6 +26,7 @@ type Config struct {
 	Prometheus *Prometheus   `json:"prometheus"` // nil: what is allocated counts as used
 	Slack      *Slack        `json:"slack"`      // nil: no bot
 	Storage    *Storage      `json:"storage"`    // nil: no checkpoints in object storage
+	Reports    Reports       `json:"reports"`
 	Limits     Limits        `json:"limits"`
 	Log        Log           `json:"log"`
 }
@@ -119,10 +120,11 @@ func parse(name string, data []byte, r reader) (*Config, error) {
 
 func defaults() *Config {
 	return &Config{
-		Socket: "/run/spillway/spillway.sock",
-		Cycle:  time.Second,
-		Limits: DefaultLimits(),
-		Log:    Log{Level: slog.LevelInfo, Format: "text"},
+		Socket:  "/run/spillway/spillway.sock",
+		Cycle:   time.Second,
+		Reports: defaultReports(),
+		Limits:  DefaultLimits(),
+		Log:     Log{Level: slog.LevelInfo, Format: "text"},
 	}
 }
 

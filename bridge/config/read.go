@@ -46,6 +46,7 @@ func (r *reader) read(root strict.Node) {
 		strict.May("prometheus", "prometheus: {url: http://127.0.0.1:9090}", r.prometheus),
 		strict.May("storage", "storage: {endpoint: https://s3.example.org, access_key_file: s3.key}", r.storage),
 		strict.May("slack", "slack: {local: 127.0.0.1:7480}", r.slack),
+		strict.May("reports", `reports: {daily: "09:00", weekly: Mon 09:00}`, r.reports),
 		strict.May("limits", "limits: {launch: 5m}", r.limits),
 		strict.May("log", "log: {level: info, format: text}", r.log),
 	)

@@ -7,61 +7,63 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-co-op/gocron/v2"
-
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/calendar"
+	"spillway.sh/spillway/bridge/config"
 )
 
-// housekeeping is what goes by the calendar: each night, in the zone of the
-// budgets, the books are proved, and a warning is told when they do not.
-func (d *daemon) housekeeping(ctx context.Context) (gocron.Scheduler, error) {
-	zone := time.UTC
-	if bs := d.site.Budgets(); len(bs) > 0 && bs[0].Zone != nil {
-		zone = bs[0].Zone
-	}
-	s, err := gocron.NewScheduler(gocron.WithLocation(zone))
-	if err != nil {
-		return nil, fmt.Errorf("make calendar: %w", err)
-	}
-	nightly := gocron.DailyJob(1, gocron.NewAtTimes(gocron.NewAtTime(nightHour, nightMinute, 0)))
-	if _, err := s.NewJob(nightly, gocron.NewTask(func() { d.proveBooks(ctx) }), gocron.WithSingletonMode(gocron.LimitModeReschedule)); err != nil {
-		return nil, fmt.Errorf("enter ledger check in calendar: %w", err)
-	}
-	task := gocron.NewTask(func() {
-		if err := d.used.Sample(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error("record what GPUs do", "error", err)
-		}
+// housekeeping is what goes by the clock: alerts of budgets, ends of periods
+// and digests are told; each minute the use of GPUs is recorded, and each night
+// the books are proved.
+func (d *daemon) housekeeping(ctx context.Context) *calendar.Calendar {
+	r := d.site.config.Reports
+	return calendar.New(calendar.Options{
+		Store: d.store, Budgets: d.site.Budgets(), Since: d.calendarSince(ctx), Log: d.log,
+		Reports:  calendar.Reports{Daily: timeOf(r.Daily), Weekly: timeOf(r.Weekly), Zone: r.Zone},
+		Minutely: []calendar.Task{{Name: "use of GPUs", Do: d.used.Sample}},
+		Nightly:  []calendar.Task{{Name: "ledger check", Do: d.proveBooks}},
 	})
-	if _, err := s.NewJob(gocron.DurationJob(time.Minute), task, gocron.WithSingletonMode(gocron.LimitModeReschedule)); err != nil {
-		return nil, fmt.Errorf("enter use of GPUs in calendar: %w", err)
-	}
-	return s, nil
 }
 
-// Half past three is on every date of every zone that budgets may have, and
-// once: no clock is put forward or back over it.
-const nightHour, nightMinute = 3, 30
+func timeOf(c *config.Clock) *calendar.At {
+	if c == nil {
+		return nil
+	}
+	return &calendar.At{Hour: c.Hour, Minute: c.Minute, Weekday: c.Weekday}
+}
+
+// calendarSince is when the calendar of this store was first kept. While the
+// store does not say, it is now: then nothing is made up for.
+func (d *daemon) calendarSince(ctx context.Context) time.Time {
+	since := utcNow()
+	err := d.engine.Remember(ctx, func(m *bridge.Marks) {
+		if m.Calendar.IsZero() {
+			m.Calendar = since
+		}
+		since = m.Calendar
+	})
+	if err != nil {
+		d.log.Error("read since when the calendar is kept", "error", err)
+	}
+	return since
+}
 
 // proveBooks checks ledger and store, and tells everybody who follows the news
 // what is wrong.
-func (d *daemon) proveBooks(ctx context.Context) {
+func (d *daemon) proveBooks(ctx context.Context) error {
 	r, err := books{d.store}.CheckLedger(ctx)
 	if err != nil {
-		d.log.Error("check the ledger", "error", err)
-		return
+		return err
 	}
 	if len(r.Problems) == 0 {
 		d.log.Info("the books balance", "entries", r.Entries, "head", r.Head)
-		return
-	}
-	warning := bridge.News{
-		At: utcNow(), Kind: bridge.NewsWarning,
-		Text: fmt.Sprintf("the books do not balance (%d findings, the first: %s); see: spillway ledger check", len(r.Problems), r.Problems[0]),
+		return nil
 	}
 	d.log.Error("the books do not balance", "findings", r.Problems)
-	if err := d.store.Tell(ctx, warning); err != nil {
-		d.log.Error("tell of the ledger check", "error", err)
-	}
+	return d.store.Tell(ctx, bridge.News{
+		At: utcNow(), Kind: bridge.NewsWarning,
+		Text: fmt.Sprintf("the books do not balance (%d findings, the first: %s); see: spillway ledger check", len(r.Problems), r.Problems[0]),
+	})
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -193,10 +193,7 @@ func closeOnce(l net.Listener) func() error {
 
 // serve runs until ctx ends or a part fails: then all of it stops.
 func (d *daemon) serve(ctx context.Context) error {
-	housekeeping, err := d.housekeeping(ctx)
-	if err != nil {
-		return err
-	}
+	housekeeping := d.housekeeping(ctx)
 	d.warnOfPolicy(ctx)
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return d.engine.Run(ctx) })
@@ -212,12 +209,12 @@ func (d *daemon) serve(ctx context.Context) error {
 	if d.chat != nil {
 		all.Go(func() error { return d.serveSlack(ctx) })
 	}
-	housekeeping.Start()
+	all.Go(func() error { return housekeeping.Run(ctx) })
 	d.log.Info("spillway runs", "version", version, "socket", d.asks.Addr().String(), "clusters", len(d.site.clusters),
 		"clouds", len(d.site.clouds), "mode", string(d.site.policy.Mode()), "store", d.store.StoreID())
-	err = all.Wait()
+	err := all.Wait()
 	d.log.Info("spillway stops")
-	return errors.Join(err, housekeeping.Shutdown())
+	return err
 }
 
 func (d *daemon) serveFigures(ctx context.Context) error {
