@@ -183,27 +183,30 @@ func Allow(now time.Time, r *bridge.Rental, b *bridge.Budget, amount bridge.Mone
 
 // step makes the transaction that leads a hold from one state to the next.
 func step(now time.Time, from, to Hold, kind Kind, amount bridge.Money, memo string) Transaction {
-	return Transaction{
+	t := Transaction{
 		At: now.UTC(), Period: PeriodOf(now, bridge.Day, time.UTC), Kind: kind,
 		Cluster: to.Cluster, Rental: to.Rental, Account: to.Account, Amount: amount, Memo: memo,
 		Cloud: to.Cloud, GPU: to.GPU, FX: to.FX,
-		Lines: lines(from, to),
 	}
+	if all, n := lines(from, to); n > 0 {
+		t.Lines = all[:n:n]
+	}
+	return t
 }
 
-// lines are the differences between two states of a hold; what neither held nor
-// posted explains comes from room or goes there.
-func lines(from, to Hold) []Line {
+// lines are the differences between two states of a hold, n of them; what
+// neither held nor posted explains comes from room or goes there.
+func lines(from, to Hold) (all [3]Line, n int) {
 	held := to.Rest().Micro - from.Rest().Micro
 	posted := to.Posted.Micro - from.Posted.Micro
-	var out []Line
-	for _, l := range []struct {
+	for _, l := range [...]struct {
 		book  Book
 		micro int64
 	}{{Room, -held - posted}, {Held, held}, {Posted, posted}} {
 		if l.micro != 0 {
-			out = append(out, Line{to.Account, l.book, bridge.Money{Micro: l.micro, Currency: to.Total.Currency}})
+			all[n] = Line{to.Account, l.book, bridge.Money{Micro: l.micro, Currency: to.Total.Currency}}
+			n++
 		}
 	}
-	return out
+	return all, n
 }

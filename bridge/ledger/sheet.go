@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -52,10 +53,10 @@ func (s *Sheet) Apply(t *Transaction) error {
 		if err != nil {
 			return fmt.Errorf("apply transaction %d: %w", t.Seq, err)
 		}
-		if !slices.Equal(lines(from, to), t.Lines) {
+		if want, n := lines(from, to); !slices.Equal(want[:n], t.Lines) {
 			return fmt.Errorf("apply transaction %d: its lines are not those of a %s", t.Seq, t.Kind)
 		}
-		s.Holds[t.Rental] = to
+		s.Holds[to.Rental] = to
 	}
 	for i := range t.Lines {
 		l := &t.Lines[i]
@@ -86,6 +87,8 @@ func (s *Sheet) chain(p Purse) []*Sums {
 	if out, ok := s.above[p]; ok {
 		return out
 	}
+	p.Account, p.Cloud, p.GPU = bridge.Account(strings.Clone(string(p.Account))), strings.Clone(p.Cloud), strings.Clone(p.GPU)
+	p.Currency = bridge.Currency(strings.Clone(string(p.Currency)))
 	var out []*Sums
 	for _, a := range p.Account.Ancestors() {
 		q := p

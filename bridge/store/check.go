@@ -3,10 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -22,6 +25,8 @@ type LedgerReport struct {
 	Posted       []bridge.Money `json:"posted"` // all cost ever, by currency
 	// Faults are sentences, each about one thing that is not as it must be.
 	Faults []string `json:"faults,omitempty"`
+
+	spans map[bridge.RentalID]held // by the ledger
 }
 
 // Balanced reports whether nothing was found wrong.
@@ -38,11 +43,31 @@ func (r *LedgerReport) fault(format string, args ...any) {
 func (s *Store) CheckLedger(ctx context.Context) (LedgerReport, error) {
 	var report LedgerReport
 	err := s.read(ctx, func(tx *sql.Tx) error {
-		var sheet ledger.Sheet
-		if err := report.replay(ctx, tx, &sheet); err != nil {
+		var until int64 // rows beyond the head are read too, and found
+		if err := tx.QueryRowContext(ctx, `select ledger_seq, ledger_hash, max(ledger_seq, coalesce((select max(seq) from ledger), 0)) from meta`).
+			Scan(&report.Head.Seq, &report.Head.Hash, &until); err != nil {
 			return err
 		}
-		for _, check := range []func(context.Context, asker, *ledger.Sheet) error{report.holds, report.held, report.posted, report.rentals} {
+		var posted []packedPosts
+		var rentals []booked
+		var failed [2]error
+		var reading sync.WaitGroup // beside the replay, which takes as long
+		reading.Go(func() {
+			if posted, failed[0] = readPosted(ctx, tx); failed[0] == nil {
+				rentals, failed[1] = rows(ctx, tx, scanBooked, `select body, held_from, held_until from rentals order by num`)
+			}
+		})
+		var sheet ledger.Sheet
+		broken := report.replay(ctx, s.reads, &sheet, until)
+		reading.Wait()
+		if err := errors.Join(failed[0], failed[1], broken); err != nil {
+			return err
+		}
+		report.rentals(rentals, &sheet)
+		if err := report.posted(ctx, tx, &sheet, posted); err != nil {
+			return err
+		}
+		for _, check := range []func(context.Context, asker, *ledger.Sheet) error{report.holds, report.held} {
 			if err := check(ctx, tx, &sheet); err != nil {
 				return err
 			}
@@ -55,19 +80,20 @@ func (s *Store) CheckLedger(ctx context.Context) (LedgerReport, error) {
 	return report, nil
 }
 
-// replay verifies the chain and adds its transactions up in the same pass.
-func (r *LedgerReport) replay(ctx context.Context, q asker, sheet *ledger.Sheet) error {
-	if err := q.QueryRowContext(ctx, `select ledger_seq, ledger_hash from meta`).Scan(&r.Head.Seq, &r.Head.Hash); err != nil {
-		return err
-	}
+// replay verifies the chain and adds its transactions up in the same pass. They
+// are read on views of their own, which may be younger: a row that is there
+// stays as it is.
+func (r *LedgerReport) replay(ctx context.Context, db *sql.DB, sheet *ledger.Sheet, until int64) error {
 	var broken error
-	chain := transactions(ctx, q, 0, -1, &broken)
+	chain := chainOf(ctx, db, until, &broken)
+	r.spans = map[bridge.RentalID]held{}
 	err := ledger.Verify(func(yield func(ledger.Transaction) bool) {
 		for t := range chain {
 			r.Transactions++
 			if err := sheet.Apply(&t); err != nil {
 				r.fault("%s", err)
 			}
+			r.span(&t)
 			if !yield(t) {
 				return
 			}
@@ -85,6 +111,20 @@ func (r *LedgerReport) replay(ctx context.Context, q asker, sheet *ledger.Sheet)
 		}
 	}
 	return nil
+}
+
+// held is from when to when a rental had its hold; until is zero while it has it.
+type held struct{ from, until int64 }
+
+func (r *LedgerReport) span(t *ledger.Transaction) {
+	id := bridge.RentalID(strings.Clone(string(t.Rental)))
+	switch t.Kind {
+	case ledger.KindHold:
+		r.spans[id] = held{from: t.At.UnixNano()}
+	case ledger.KindSettle, ledger.KindVoid:
+		r.spans[id] = held{r.spans[id].from, t.At.UnixNano()}
+	default:
+	}
 }
 
 // holds compares the stored holds with the replayed ones.
@@ -127,7 +167,11 @@ func (r *LedgerReport) held(ctx context.Context, q asker, sheet *ledger.Sheet) e
 
 // posted compares what accounts spent in each quarter hour, of which every
 // period is made.
-func (r *LedgerReport) posted(ctx context.Context, q asker, sheet *ledger.Sheet) error {
+func (r *LedgerReport) posted(ctx context.Context, q asker, sheet *ledger.Sheet, packed []packedPosts) error {
+	r.Posted = postedRoots(sheet)
+	if samePosts(packed, sheet) {
+		return nil
+	}
 	stored, err := tally(ctx, q, `select account, cloud, gpu, currency, quarter, micro from posted`)
 	if err != nil {
 		return err
@@ -139,28 +183,62 @@ func (r *LedgerReport) posted(ctx context.Context, q asker, sheet *ledger.Sheet)
 		}
 	}
 	r.differences("posted", stored, replayed)
-	r.Posted = roots(replayed)
 	return nil
 }
 
-// rentals compares each rental's row with its hold.
-func (r *LedgerReport) rentals(ctx context.Context, q asker, sheet *ledger.Sheet) error {
-	all, err := rows(ctx, q, scanRental, `select body from rentals order by num`)
-	if err != nil {
-		return err
+func postedRoots(sheet *ledger.Sheet) []bridge.Money {
+	all := map[slot]int64{}
+	for p, sums := range sheet.Purses() {
+		for _, sum := range sums.Posted {
+			all[slot{p, 0}] += sum.Micro
+		}
 	}
+	return roots(all)
+}
+
+// booked is what of a rental's row the ledger knows.
+type booked struct {
+	ID      bridge.RentalID `json:"id"`
+	State   bridge.State    `json:"state"`
+	Account bridge.Account  `json:"account"`
+	Hold    bridge.Money    `json:"hold"`
+	Cost    bridge.Money    `json:"cost"`
+	Pool    struct {
+		Cloud string `json:"cloud"`
+	} `json:"pool"`
+	Shape struct {
+		GPUType string `json:"gpu_type"`
+	} `json:"shape"`
+	held
+}
+
+func scanBooked(r *sql.Rows) (b booked, err error) {
+	var body sql.RawBytes
+	if err := r.Scan(&body, &b.from, &b.until); err != nil {
+		return b, err
+	}
+	if err := json.Unmarshal(body, &b); err != nil {
+		return b, fault(ErrCorrupt, err)
+	}
+	return b, nil
+}
+
+// rentals compares each rental's row with its hold.
+func (r *LedgerReport) rentals(all []booked, sheet *ledger.Sheet) {
 	for i := range all {
 		v := &all[i]
 		h, known := sheet.Holds[v.ID]
 		open := known && !h.Closed
+		scope := bridge.Scope{Account: v.Account, Cloud: v.Pool.Cloud, GPU: v.Shape.GPUType}
 		switch {
 		case open != v.State.Held(): // I11
 			r.fault("rental %s is %s, an open hold is there: %t", v.ID, v.State, open)
-		case known && (h.Total != v.Hold || h.Posted.Micro != v.Cost.Micro || !accords(h, v.Scope())):
-			r.fault("rental %s of %s has hold %s and cost %s, the ledger has %s of %s and %s", v.ID, v.Scope(), v.Hold, v.Cost, h.Total, h.Scope(), h.Posted)
+		case known && (h.Total != v.Hold || h.Posted.Micro != v.Cost.Micro || !accords(h, scope)):
+			r.fault("rental %s of %s has hold %s and cost %s, the ledger has %s of %s and %s", v.ID, scope, v.Hold, v.Cost, h.Total, h.Scope(), h.Posted)
+		case v.held != r.spans[v.ID]:
+			r.fault("rental %s is said to have its hold from %d to %d, by the ledger from %d to %d", v.ID, v.from, v.until, r.spans[v.ID].from, r.spans[v.ID].until)
 		}
 	}
-	return nil
 }
 
 // accords reports whether a hold is for a scope; one of before clouds and classes

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -106,7 +107,7 @@ func scanHold(scan func(...any) error) (h ledger.Hold, err error) {
 func (s *Store) Ledger(ctx context.Context, afterSeq int64, limit int) ([]ledger.Transaction, error) {
 	var out []ledger.Transaction
 	err := s.read(ctx, func(tx *sql.Tx) (err error) {
-		for t := range transactions(ctx, tx, afterSeq, limit, &err) {
+		for t := range transactions(ctx, tx, afterSeq, math.MaxInt64, limit, &err) {
 			out = append(out, t)
 		}
 		return err
@@ -119,11 +120,11 @@ func (s *Store) Ledger(ctx context.Context, afterSeq int64, limit int) ([]ledger
 
 // transactions reads a part of the ledger row by row; a negative limit is none.
 // *fault is set when reading ends early.
-func transactions(ctx context.Context, q asker, afterSeq int64, limit int, fault *error) iter.Seq[ledger.Transaction] {
+func transactions(ctx context.Context, q asker, afterSeq, untilSeq int64, limit int, fault *error) iter.Seq[ledger.Transaction] {
 	return func(yield func(ledger.Transaction) bool) {
 		r, err := q.QueryContext(ctx, `select t.seq, t.at, t.period, t.kind, t.cluster, t.rental, t.account, t.micro, t.currency, t.who, t.memo, t.prev, t.hash,
 			t.cloud, t.gpu, t.used, t.key, t.fx, l.account, l.book, l.micro, l.currency
-			from (select * from ledger where seq > ? order by seq limit ?) t left join lines l on l.seq = t.seq order by t.seq, l.n`, afterSeq, limit)
+			from (select * from ledger where seq > ? and seq <= ? order by seq limit ?) t left join lines l on l.seq = t.seq order by t.seq, l.n`, afterSeq, untilSeq, limit)
 		if err != nil {
 			*fault = err
 			return

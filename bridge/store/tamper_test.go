@@ -42,6 +42,13 @@ func TestLedgerCheckFindsWhatWasTamperedWith(t *testing.T) {
 		"a hold":               {"update holds set total = total + 1", "hold of r-"},
 		"a hold taken out":     {"delete from holds where closed = 0", "holds are stored"},
 		"the cost of a row":    {`update rentals set body = json_set(body, '$.cost.micro', 7) where state = 'admitted'`, "cost"},
+		"a cloud":              {"update ledger set cloud = 'south' where seq = 3", "transaction 3 is changed"},
+		"a class of a hold":    {"update holds set gpu = 'h100'", "hold of r-"},
+		"a line of nothing":    {"insert into lines values (2, 9, 'org', 'room', 0, 'USD')", "transaction 2 is changed"},
+		"what a cloud posted":  {"update posted set cloud = 'south' where account = 'org'", "posted of org"},
+		"text in two columns":  {"update ledger set who = 'a' || char(31) || 'b' where seq = 2", "transaction 2 is changed"},
+		"the time of a hold":   {"update rentals set held_from = held_from + 1 where state = 'admitted'", "its hold from"},
+		"the end of a hold":    {"update rentals set held_until = 7 where state = 'admitted'", "its hold from"},
 		"a state":              {`update rentals set body = json_set(body, '$.state', 'closed') where state = 'admitted'`, "an open hold is there: true"},
 		"a state held by none": {`update rentals set body = json_set(body, '$.state', 'joining') where state = 'waiting'`, "an open hold is there: false"},
 	} {
