@@ -8,7 +8,7 @@ import (
 const folded = 16
 
 // sideBySide is how many columns a table may have beside another.
-const sideBySide = 6
+const sideBySide = 5
 
 // broad is from how many columns on a table stands alone in its line.
 const broad = 4

@@ -80,12 +80,13 @@ const tab = await chromium.newPage();
 tab.on("pageerror", (e) => wrong.push(`the page failed: ${e.message}`));
 tab.on("console", (m) => m.type() === "error" && wrong.push(m.text()));
 tab.on("request", (r) => !r.url().startsWith("file:") && wrong.push(`asked ${r.url()}`));
+const cdp = await tab.createCDPSession();
 mkdirSync(fresh, { recursive: true });
 
 async function open(language, theme, width, media) {
   await tab.setViewport({ width, height: 900 });
-  await tab.emulateMediaType(media);
-  await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+  // Both at once: each call takes back what another has set.
+  await cdp.send("Emulation.setEmulatedMedia", { media, features: [{ name: "prefers-color-scheme", value: theme }] });
   await tab.goto(pathToFileURL(path.join(pages, `${language}.html`)).href);
   await tab.evaluate(() => document.fonts.ready);
 }
