@@ -70,7 +70,7 @@ func ofMoney() []scenery {
 		})},
 		{"31 a rental of nobody", scene(small, []step{ofNobody, idled(14 * time.Minute), ofLatest(bridge.News{Kind: bridge.NewsIdle}), onCard("tom", card.KeepOn), onCard("mei", card.KeepOn), onCard("mei", card.Release)})},
 		{"31b some machines without a job", []step{quiet(said("ana", "/rent 4xl40s for 3h project nlp")), started, later(time.Hour), idledPart, ofLatest(bridge.News{Kind: bridge.NewsIdle, Who: "ana"})}},
-		{"32 the daily line", scene(small, []step{idled(14 * time.Minute), happened(bridge.News{Kind: bridge.NewsDaily}), onThe(22), happened(bridge.News{Kind: bridge.NewsDaily}), onThe(20), happened(bridge.News{Kind: bridge.NewsDaily})})},
+		{"32 the daily line", scene(small, []step{idled(14 * time.Minute), happened(daily("2026-11-29")), onThe(23), happened(daily("2026-11-22")), onThe(20), happened(daily("2026-11-19"))})},
 		{"33 the weekly report", []step{happened(bridge.News{Kind: bridge.NewsWeekly, Text: "2026-W47"})}},
 		{"34 a report on demand", []step{
 			first(2, said("ana", "/rent report week nlp 2026-W47")), first(2, said("ana", "/rent report week")), first(1, said("mei", "/rent report week 2026-W47")), said("ben", "/rent report week vision"),
@@ -110,6 +110,8 @@ func idledPart(w *world, _ desk.Lang) []talk.Effect {
 func first(n int, s step) step {
 	return func(w *world, l desk.Lang) []talk.Effect { return s(w, l)[:n] }
 }
+
+func daily(date string) bridge.News { return bridge.News{Kind: bridge.NewsDaily, Text: date} }
 
 // onThe goes back to a day of November, in the morning.
 func onThe(day int) step {

@@ -3,7 +3,6 @@ package say
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -148,14 +147,14 @@ func langOfReports(l desk.Lang) report.Lang {
 	return report.English
 }
 
-// daily is the daily line.
+// daily is the daily line, about the day that the news name.
 func (c *Counter) daily(ctx context.Context, n *bridge.News) ([]talk.Effect, error) {
 	d := card.Day{}
 	r, err := c.Desk.Week(ctx, self, desk.WeekRequest{Week: "this"})
 	switch {
 	case err == nil:
 		d.Known, d.Forecast = true, r.Spend.Forecast
-		if d.Spent, err = c.yesterday(ctx, n.At, &r); err != nil {
+		if d.Spent, err = c.spentOn(ctx, n.Text, &r); err != nil {
 			return nil, err
 		}
 	case desk.AsError(err).Kind == desk.Internal:
@@ -175,31 +174,29 @@ func (c *Counter) daily(ctx context.Context, n *bridge.News) ([]talk.Effect, err
 		return nil, err
 	}
 	d.Budgets = spend.Accounts
-	key := "daily/" + n.At.UTC().Format(time.DateOnly)
-	return []talk.Effect{{Surface: talk.Card, Lane: talk.Reports, Key: key, Channel: c.Channel, Message: c.channelPen().Daily(&d)}}, nil
+	return []talk.Effect{{Surface: talk.Card, Lane: talk.Reports, Key: "daily/" + n.Text, Channel: c.Channel, Message: c.channelPen().Daily(&d)}}, nil
 }
 
-// yesterday is what the day before an instant cost; nil where no report has it.
-func (c *Counter) yesterday(ctx context.Context, at time.Time, this *report.Report) (*report.SpendDay, error) {
+// spentOn is what a day cost; nil where no report has it.
+func (c *Counter) spentOn(ctx context.Context, date string, this *report.Report) (*report.SpendDay, error) {
 	zone, err := time.LoadLocation(this.Zone)
 	if err != nil {
 		return nil, fmt.Errorf("read zone of the report: %w", err)
 	}
-	y, m, d := at.In(zone).Date()
-	day := time.Date(y, m, d-1, 12, 0, 0, 0, zone).Format(time.DateOnly)
-	for _, look := range []func() (report.Report, error){
-		func() (report.Report, error) { return *this, nil },
-		func() (report.Report, error) { return c.Desk.Week(ctx, self, desk.WeekRequest{Week: "last"}) },
-	} {
-		r, err := look()
-		if err != nil {
-			return nil, errors.Join(errors.New("read the week before"), err)
-		}
-		for i := range r.Spend.Days {
-			if r.Spend.Days[i].Date == day {
-				return &r.Spend.Days[i], nil
-			}
+	day, err := time.ParseInLocation(time.DateOnly, date, zone)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // It names no day.
+	}
+	r := *this
+	if week := report.WeekOf(day.Add(12*time.Hour), zone); week.Name != r.Week {
+		if r, err = c.Desk.Week(ctx, self, desk.WeekRequest{Week: week.Name}); err != nil {
+			return nil, err
 		}
 	}
-	return nil, nil //nolint:nilnil // No report has that day.
+	for i := range r.Spend.Days {
+		if r.Spend.Days[i].Date == date {
+			return &r.Spend.Days[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // The report does not have that day.
 }
