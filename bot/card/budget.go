@@ -33,6 +33,9 @@ func (p Pen) BudgetAlert(a *bridge.Alert, approvers []string) talk.Message {
 	case 1:
 		icon, what = ":red_circle:", over
 	}
+	if a.Measure == bridge.OfForecast {
+		icon = ":large_yellow_circle:" // it has not come to that
+	}
 	title := put(w.AlertTitle, "icon", icon, "scope", escape(p.scope(a.Scope)), "period", escape(a.Period)) + put(what, "n", strconv.FormatInt(percent(a.Amount, a.Limit), 10), "over", amount(excess))
 	text := put(w.AlertOf, "amount", amount(a.Amount), "limit", a.Limit.Floor()) + p.gap() + p.next(a, side >= 0, approvers)
 	m := talk.Message{Text: title, Blocks: []slack.Block{section(title), small(text)}}

@@ -40,7 +40,11 @@ func (p Pen) Report(r *report.Report) talk.Message {
 	var pairs []string
 	for _, k := range keyFigures {
 		if row, c := figureOf(sections, k.table, k.row); row != nil && c.Value != "" {
-			pairs = append(pairs, escape(row.Name), escape(c.String()))
+			name := row.Name
+			if k.table == string(report.PartSpot) {
+				name = put(w.ReportOf, "part", titleOf(sections, report.PartSpot), "figure", name)
+			}
+			pairs = append(pairs, escape(name), escape(c.String()))
 		}
 	}
 	if len(pairs) > 0 {
@@ -110,6 +114,15 @@ func tableOf(sections []report.Section, id string) *report.Table {
 	return nil
 }
 
+func titleOf(sections []report.Section, p report.Part) string {
+	for i := range sections {
+		if sections[i].Part == p {
+			return sections[i].Title
+		}
+	}
+	return ""
+}
+
 func figureOf(sections []report.Section, table, row string) (*report.Row, report.Cell) {
 	t := tableOf(sections, table)
 	if t == nil {
@@ -123,26 +136,41 @@ func figureOf(sections []report.Section, table, row string) (*report.Row, report
 	return nil, report.Cell{}
 }
 
+// commandColumn is left out here: what it says is a button, or stands with what
+// to do.
+const commandColumn = "command"
+
+// wrapFrom is how long a text is that may be broken into lines.
+const wrapFrom = 24
+
 // table is a report's table as Slack draws it, numbers to the right.
 func (p Pen) table(t *report.Table) slack.Block {
-	out := slack.NewTableBlock("")
-	heads := []string{t.Head}
-	settings := []slack.ColumnSetting{{Align: slack.ColumnAlignmentLeft, IsWrapped: true}}
-	for _, c := range t.Columns {
-		heads = append(heads, c.Name)
-		align := slack.ColumnAlignmentRight
-		if c.Text {
-			align = slack.ColumnAlignmentLeft
-		}
-		settings = append(settings, slack.ColumnSetting{Align: align, IsWrapped: c.Text})
-	}
-	out.AddRow(cells(heads...)...)
+	heads, settings := []string{t.Head}, []slack.ColumnSetting{{Align: slack.ColumnAlignmentLeft}}
+	lines := make([][]string, len(t.Rows))
 	for i := range t.Rows {
-		line := []string{t.Rows[i].Name}
-		for _, c := range t.Rows[i].Cells {
-			line = append(line, c.String())
+		lines[i] = append(lines[i], t.Rows[i].Name)
+		settings[0].IsWrapped = settings[0].IsWrapped || length(t.Rows[i].Name) > wrapFrom
+	}
+	for k, c := range t.Columns {
+		if c.ID == commandColumn {
+			continue
 		}
-		out.AddRow(cells(line...)...)
+		heads = append(heads, c.Name)
+		setting := slack.ColumnSetting{Align: slack.ColumnAlignmentRight}
+		if c.Text {
+			setting.Align = slack.ColumnAlignmentLeft
+		}
+		for i := range t.Rows {
+			text := t.Rows[i].Cells[k].String()
+			lines[i] = append(lines[i], text)
+			setting.IsWrapped = setting.IsWrapped || c.Text && length(text) > wrapFrom
+		}
+		settings = append(settings, setting)
+	}
+	out := slack.NewTableBlock("")
+	out.AddRow(cells(heads...)...)
+	for _, l := range lines {
+		out.AddRow(cells(l...)...)
 	}
 	return out.WithColumnSettings(settings...)
 }

@@ -189,6 +189,7 @@ var english = words{ //nolint:gosec // Texts, no credentials.
 
 	ReportThread: "The parts of the report, and a CSV of each, are in the thread.",
 	ReportChart:  "Spend by day ({currency})",
+	ReportOf:     "{part}: {figure}",
 	ReportAdvice: "*{n}. {text}*\nsaves about {saves} a week · {command}",
 
 	DailySpent:     ":bar_chart: *{date}*: {elastic} spent on rented machines ({spot} spot, {demand} on demand){kept}.",

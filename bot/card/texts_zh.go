@@ -189,6 +189,7 @@ var chinese = words{ //nolint:gosec // Texts, no credentials.
 
 	ReportThread: "报告的各部分及其 CSV 在消息列中。",
 	ReportChart:  "每日支出（{currency}）",
+	ReportOf:     "{part}：{figure}",
 	ReportAdvice: "*{n}. {text}*\n每周约可节省 {saves} · {command}",
 
 	DailySpent:     ":bar_chart: *{date}*：租用机器支出 {elastic}（竞价 {spot}，按需 {demand}）{kept}。",

@@ -191,6 +191,7 @@ type words struct {
 	ReportThread string
 	ReportChart  string
 	ReportAdvice string
+	ReportOf     string
 
 	DailySpent     string
 	DailyKept      string
