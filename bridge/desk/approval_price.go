@@ -37,7 +37,8 @@ func (d *Desk) askAnew(ctx context.Context, p Person, r *bridge.Rental, o *bridg
 		res.Detail = Place(r.Pool) + ": " + hourly(o.Rate) + " > " + hourly(r.MaxRate)
 		return res.no(Conflict, "spillway deny "+string(r.ID))
 	}
-	next.Rate, next.MaxRate, next.Hold = o.Rate, price.Ceiling, price.Most
+	next.Rate, next.MaxRate, next.Hold, next.FX = o.Rate, price.Ceiling, price.Most, o.FX
+	next.Step, next.Minimum, next.Term, next.EarlyPM = o.Step, o.Minimum, o.Term, o.EarlyPM
 	next.Cost.Currency = price.Most.Currency
 	next.Machines = append([]bridge.Machine{}, r.Machines...)
 	for i := range next.Machines {

@@ -13,12 +13,15 @@ func TestADearerPriceIsAskedAnew(t *testing.T) {
 	if _, err := d.click(t, d.as("tom"), &r, true); err != nil {
 		t.Fatal(err)
 	}
-	w.snap.Offers[1].Rate = rate(33)
+	w.snap.Offers[1].Rate, w.snap.Offers[1].FX, w.snap.Offers[1].EarlyPM = rate(33), "1 CNY = 0.141000 USD (pboc, 2026-11-30)", 500
 	_, err := d.click(t, d.as("mei"), &r, true)
 	if got := resultOf(DecideAnswer{}, err); got != ResultSuperseded {
 		t.Fatalf("the click that found it: %v", err)
 	}
 	now := w.rentals[0]
+	if now.FX != w.snap.Offers[1].FX || now.Billing() != w.snap.Offers[1].Billing() {
+		t.Errorf("asked anew with %q and %+v", now.FX, now.Billing())
+	}
 	if now.Revision != 2 || now.Hold.Micro <= r.Hold.Micro || now.MaxRate != rate(33) || len(now.Yeses) != 0 || now.State != bridge.StateWaiting || now.Digest == r.Digest {
 		t.Errorf("asked anew: revision %d, at most %s, ceiling %v, yeses %v", now.Revision, now.Hold, now.MaxRate, now.Yeses)
 	}

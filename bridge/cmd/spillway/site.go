@@ -48,6 +48,11 @@ func loadFiles(path string) (*config.Config, *policies.File, error) {
 	if p.Mode() == policies.Burst && c.Enrol.Listen == "" {
 		return c, p, fmt.Errorf("%s: the policy may rent (mode: burst), but machines could not enrol; for example:\nenrol: {listen: 0.0.0.0:7443, advertise: \"https://HOST:7443\"}", path)
 	}
+	for _, k := range p.Capacity() {
+		if k.Cloud != "" && !slices.ContainsFunc(c.Clouds, func(x config.Cloud) bool { return x.Name == k.Cloud }) {
+			return c, p, fmt.Errorf("%s: capacity %s is with cloud %s, which the configuration does not have; for example:\nclouds: [{name: %s, local: {url: \"http://127.0.0.1:7070\", token_file: token}}]", c.Policy, k.Name, k.Cloud, k.Cloud)
+		}
+	}
 	if err := p.NeedsStorage(); err != nil && c.Storage == nil {
 		return c, p, err
 	}
@@ -149,7 +154,9 @@ func warnings(c *config.Config, p *policies.File) strict.Faults {
 	for i := range c.Clouds {
 		clouds = append(clouds, c.Clouds[i].Name)
 	}
-	return append(p.Warnings(), p.UnknownClouds(clouds)...)
+	out := append(p.Warnings(), p.UnknownClouds(clouds)...)
+	slices.SortStableFunc(out, func(a, b *strict.Fault) int { return a.Line - b.Line })
+	return out
 }
 
 func (s *site) warnings() strict.Faults { return warnings(s.config, s.policy) }
