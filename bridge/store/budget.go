@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +14,7 @@ import (
 // in the order of the budgets.
 func (s *Store) Balances(ctx context.Context, now time.Time, budgets []bridge.Budget) ([]bridge.Balance, error) {
 	out := make([]bridge.Balance, len(budgets))
-	err := s.read(ctx, func(tx *sql.Tx) (err error) {
+	err := s.read(ctx, func(tx prepared) (err error) {
 		for i := range budgets {
 			if out[i], err = balance(ctx, tx, now, &budgets[i]); err != nil {
 				return err

@@ -10,23 +10,35 @@ import (
 )
 
 // ChargesBetween returns what settled rentals cost in [from, to), by when it
-// arose, one for each rental, kind and exchange rate, in the order of rentals.
+// arose: what was metered, one for each rental, and each kind of correction.
 // Together they are what was posted then, but for rentals that are not settled.
 func (s *Store) ChargesBetween(ctx context.Context, from, to time.Time) ([]bridge.Charge, error) {
-	// Meters run only while a hold is open; a correction may arise at any time.
+	// What a rental whose whole life is in the time was metered at is what its hold
+	// came to; only of the others, entries have to be read. The order of the joins
+	// and the indexes are given, for a year's ledger is long and little of it is meant.
 	out, err := rows(ctx, s.reads, scanCharge, `
-		with meant (id) as (
-			select id from rentals where held_until > 0 and held_until >= ?1 and held_from < ?2
-			union select rental from ledger where key <> '' and used >= ?1 and used < ?2)
-		select l.rental, n.account, l.cloud, l.gpu, l.kind, n.currency, l.fx, sum(n.micro),
-			min(iif(l.used > 0, l.used, l.at)), max(iif(l.used > 0, l.used, l.at))
-		from meant
-		join holds h on h.rental = meant.id and h.closed = 1
-		join ledger l on l.rental = meant.id
-		join lines n on n.seq = l.seq and n.book = 'posted'
-		where iif(l.used > 0, l.used, l.at) >= ?1 and iif(l.used > 0, l.used, l.at) < ?2
-		group by l.rental, n.account, l.cloud, l.gpu, l.kind, n.currency, l.fx
-		order by min(l.seq)`, from.UnixNano(), to.UnixNano())
+		with corrected (rental, micro) as materialized (select rental, sum(micro) from ledger indexed by ledger_key where key <> '' group by rental)
+		select * from (
+			select h.rental, h.account, h.cloud, h.gpu, 'post', h.currency, h.fx, h.posted - coalesce(c.micro, 0) as micro, r.held_from, r.held_until
+			from rentals r indexed by rentals_ended
+			cross join holds h on h.rental = r.id and h.closed = 1
+			left join corrected c on c.rental = r.id
+			where r.held_until > 0 and r.held_until >= ?1 and r.held_until < ?2 and r.held_from >= ?1
+			union all
+			select l.rental, n.account, l.cloud, l.gpu, 'post', n.currency, l.fx, sum(n.micro), min(l.at), max(l.at)
+			from rentals r indexed by rentals_ended
+			cross join holds h on h.rental = r.id and h.closed = 1
+			cross join ledger l on l.rental = r.id and l.kind in ('post', 'adjust')
+			cross join lines n on n.seq = l.seq and n.book = 'posted'
+			where r.held_until > 0 and r.held_until >= ?1 and r.held_from < ?2 and not (r.held_until < ?2 and r.held_from >= ?1)
+				and l.at >= ?1 and l.at < ?2
+			group by l.rental, n.account, l.cloud, l.gpu, n.currency, l.fx
+			union all
+			select rental, account, cloud, gpu, kind, currency, fx, sum(micro), min(used), max(used)
+			from ledger indexed by ledger_key where key <> '' and used >= ?1 and used < ?2
+			group by rental, account, cloud, gpu, kind, currency, fx)
+		where micro <> 0
+		order by 1, 5 <> 'post', 5, 7`, from.UnixNano(), to.UnixNano())
 	if err != nil {
 		return nil, fmt.Errorf("read charges of %s to %s: %w", from.UTC(), to.UTC(), explain(err))
 	}

@@ -42,7 +42,7 @@ func (r *LedgerReport) fault(format string, args ...any) {
 // one open hold that agrees with its row, all others none.
 func (s *Store) CheckLedger(ctx context.Context) (LedgerReport, error) {
 	var report LedgerReport
-	err := s.read(ctx, func(tx *sql.Tx) error {
+	err := s.read(ctx, func(tx prepared) error {
 		var until int64 // rows beyond the head are read too, and found
 		if err := tx.QueryRowContext(ctx, `select ledger_seq, ledger_hash, max(ledger_seq, coalesce((select max(seq) from ledger), 0)) from meta`).
 			Scan(&report.Head.Seq, &report.Head.Hash, &until); err != nil {

@@ -87,7 +87,7 @@ func sameCorrection(a, b bridge.Correction) bool {
 
 // Corrections returns those that were recorded in [from, to), oldest first.
 func (s *Store) Corrections(ctx context.Context, from, to time.Time) ([]bridge.Correction, error) {
-	out, err := rows(ctx, s.reads, scanCorrection, correctionColumns+` where key <> '' and at >= ? and at < ? order by seq`, from.UnixNano(), to.UnixNano())
+	out, err := rows(ctx, s.reads, scanCorrection, correctionColumns+` indexed by ledger_key where key <> '' and at >= ? and at < ? order by seq`, from.UnixNano(), to.UnixNano())
 	if err != nil {
 		return nil, fmt.Errorf("read corrections: %w", explain(err))
 	}

@@ -106,7 +106,7 @@ func scanHold(scan func(...any) error) (h ledger.Hold, err error) {
 // Ledger returns up to limit transactions after a sequence number, in order.
 func (s *Store) Ledger(ctx context.Context, afterSeq int64, limit int) ([]ledger.Transaction, error) {
 	var out []ledger.Transaction
-	err := s.read(ctx, func(tx *sql.Tx) (err error) {
+	err := s.read(ctx, func(tx prepared) (err error) {
 		for t := range transactions(ctx, tx, afterSeq, math.MaxInt64, limit, &err) {
 			out = append(out, t)
 		}

@@ -48,6 +48,8 @@ type Store struct {
 	id    string
 	epoch int64
 
+	writes, looks statements // of db and of reads
+
 	mu   sync.Mutex
 	live map[bridge.RentalID]bridge.Rental // decoded rows, valid while the version is the row's
 }

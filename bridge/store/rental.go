@@ -261,7 +261,7 @@ func (s *Store) Live(ctx context.Context) ([]bridge.Rental, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []bridge.Rental
-	err := s.read(ctx, func(tx *sql.Tx) error {
+	err := s.read(ctx, func(tx prepared) error {
 		keys, err := rows(ctx, tx, func(r *sql.Rows) (k bridge.Rental, err error) {
 			err = r.Scan(&k.ID, &k.Version)
 			return k, err

@@ -28,7 +28,7 @@ type Spend struct {
 // held money. They come in the order of a tree.
 func (s *Store) Spend(ctx context.Context, now time.Time, budgets []bridge.Budget, below bridge.Account) ([]Spend, error) {
 	var out []Spend
-	err := s.read(ctx, func(tx *sql.Tx) error {
+	err := s.read(ctx, func(tx prepared) error {
 		var err error
 		if out, err = spendOfBudgets(ctx, tx, now, budgets, below); err != nil {
 			return err

@@ -20,7 +20,7 @@ type asker interface {
 
 // writing is one write transaction.
 type writing struct {
-	*sql.Tx
+	prepared
 	now  time.Time
 	head ledger.Head
 }
@@ -33,14 +33,15 @@ func (s *Store) write(ctx context.Context, do func(w *writing) error) error {
 	if err := s.inPlace(); err != nil {
 		return explain(err)
 	}
+	s.writes.prepare(ctx, s.db)
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return explain(err)
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	w := &writing{Tx: tx, now: s.now().UTC()}
+	w := &writing{prepared: prepared{tx, &s.writes}, now: s.now().UTC()}
 	var epoch, latest int64
-	err = tx.QueryRowContext(ctx, `select epoch, ledger_seq, ledger_hash, coalesce((select at from ledger where seq = ledger_seq), 0) from meta`).
+	err = w.QueryRowContext(ctx, `select epoch, ledger_seq, ledger_hash, coalesce((select at from ledger where seq = ledger_seq), 0) from meta`).
 		Scan(&epoch, &w.head.Seq, &w.head.Hash, &latest)
 	if err != nil {
 		return explain(err)
@@ -58,7 +59,7 @@ func (s *Store) write(ctx context.Context, do func(w *writing) error) error {
 		return explain(err)
 	}
 	if w.head != was {
-		if _, err := tx.ExecContext(ctx, `update meta set ledger_seq = ?, ledger_hash = ?`, w.head.Seq, w.head.Hash); err != nil {
+		if _, err := w.ExecContext(ctx, `update meta set ledger_seq = ?, ledger_hash = ?`, w.head.Seq, w.head.Hash); err != nil {
 			return explain(err)
 		}
 	}
@@ -66,13 +67,14 @@ func (s *Store) write(ctx context.Context, do func(w *writing) error) error {
 }
 
 // read runs do on one unchanging view of the store.
-func (s *Store) read(ctx context.Context, do func(tx *sql.Tx) error) error {
+func (s *Store) read(ctx context.Context, do func(tx prepared) error) error {
+	s.looks.prepare(ctx, s.reads)
 	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return explain(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	return explain(do(tx))
+	return explain(do(prepared{tx, &s.looks}))
 }
 
 // tell appends news; those without a time happen now.
