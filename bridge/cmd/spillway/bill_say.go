@@ -39,7 +39,7 @@ var billTexts = map[desk.Lang]billWords{
 		reading: "%d lines read", unreadable: "%s was not read, and nothing was stored:", more: "and more",
 		confirm: "Store %d lines and make %d corrections, %s together?",
 		done:    "%d lines stored (%d were known), %d corrections made, %s together.",
-		title:   "Bill of %s, %s to %s:", totals: "Books %s, billed %s.", read: "%d lines read, %d of them of rentals (%s).",
+		title:   "Bill of %s, %s to %s:", totals: "Books %s, billed %s.", read: "%d lines read (%s), %d of them of rentals.",
 		nothing: "Nothing differs.", matched: "%d rentals are billed as metered.",
 		differing: "Differ:", waiting: "Wait:", missing: "Without a line:", stray: "Lines that belong to no rental for certain (never settled by themselves):",
 		notOurs: "Not ours:", loose: "Without a machine or a tag:", sum: "  %s: %d lines, %s",
@@ -50,7 +50,7 @@ var billTexts = map[desk.Lang]billWords{
 		reading: "已读取 %d 行", unreadable: "%s 未能读取，没有保存任何内容：", more: "还有更多",
 		confirm: "保存 %d 行并作 %d 笔更正，共 %s？",
 		done:    "已保存 %d 行（%d 行已有），已更正 %d 笔，共 %s。",
-		title:   "%s 的账单，%s 至 %s：", totals: "账上 %s，账单 %s。", read: "读取 %d 行，其中 %d 行属于租用（%s）。",
+		title:   "%s 的账单，%s 至 %s：", totals: "账上 %s，账单 %s。", read: "读取 %d 行（%s），其中 %d 行属于租用。",
 		nothing: "没有差异。", matched: "%d 个租用与计量一致。",
 		differing: "有差异：", waiting: "等待：", missing: "没有明细：", stray: "不能确定属于哪个租用的明细（不会自动入账）：",
 		notOurs: "不属于我们：", loose: "没有机器或标签：", sum: "  %s：%d 行，%s",
@@ -64,7 +64,7 @@ func sayBill(p *page, a *desk.BillAnswer, f *bill.File, lang desk.Lang) {
 	w := billTexts[lang]
 	p.line(w.title, a.Cloud, desk.Clock(a.From), desk.Clock(a.To))
 	if f != nil {
-		p.line(w.read, f.Rows, a.Lines, f.Encoding)
+		p.line(w.read, f.Rows, f.Encoding, a.Lines)
 	}
 	p.line(w.totals, a.Was, a.Billed)
 	if len(a.Matched) > 0 {

@@ -30,7 +30,7 @@ func NewClient(path string) *Client {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}
-	return &Client{path, &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1}, Timeout: longest + 5*time.Second}}
+	return &Client{path, &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1}}}
 }
 
 // Close lets go of the connection.
@@ -43,6 +43,8 @@ func Call[Q, A any](ctx context.Context, c *Client, ask desk.Ask[Q, A], q Q) (an
 	if err != nil {
 		return answer, &desk.Error{Kind: desk.BadRequest, Wrong: err.Error(), Err: err}
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience(ask.Name)+5*time.Second)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://spillway/"+ask.Name, bytes.NewReader(body))
 	if err != nil {
 		return answer, &desk.Error{Kind: desk.Internal, Wrong: err.Error(), Err: err}

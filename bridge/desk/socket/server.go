@@ -35,6 +35,7 @@ const (
 	mostBill    = 64 << 20 // the lines of a month
 	mostAtOnce  = 16       // requests of one uid
 	longest     = 40 * time.Second
+	longestBill = 5 * time.Minute
 	graceOnStop = 3 * time.Second
 )
 
@@ -166,11 +167,24 @@ func (s *Server) person(ctx context.Context) (desk.Person, error) {
 	return s.desk.Roles.Of(name, uid, groups), nil
 }
 
+// patience is how long an answer may take. A bill is a month's lines.
+func patience(ask string) time.Duration {
+	if ask == desk.AskBill.Name || ask == desk.AskBillImport.Name {
+		return longestBill
+	}
+	return longest
+}
+
 // route serves one ask under its name.
 func route[Q, A any](s *Server, mux *http.ServeMux, ask desk.Ask[Q, A]) {
 	mux.HandleFunc("POST /"+ask.Name, func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), longest)
+		ctx, cancel := context.WithTimeout(r.Context(), patience(ask.Name))
 		defer cancel()
+		if patience(ask.Name) > longest {
+			long := http.NewResponseController(w)
+			// A connection without deadlines keeps those of the server, which are shorter.
+			_ = errors.Join(long.SetReadDeadline(time.Now().Add(longestBill)), long.SetWriteDeadline(time.Now().Add(longestBill+10*time.Second)))
+		}
 		w.Header().Set(headerProtocol, strconv.Itoa(Protocol))
 		w.Header().Set(headerVersion, s.desk.Version)
 		who, err := s.person(ctx)
@@ -201,7 +215,7 @@ func answerOne[Q, A any](ctx context.Context, s *Server, w http.ResponseWriter, 
 	defer s.leave(who.UID)
 	var q Q
 	most := int64(mostBody)
-	if ask.Name == desk.AskBill.Name || ask.Name == desk.AskBillImport.Name {
+	if patience(ask.Name) > longest {
 		most = mostBill
 	}
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, most))
