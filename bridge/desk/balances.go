@@ -71,6 +71,13 @@ func covering(bs []balance, spent bridge.Scope) []balance {
 	return slices.DeleteFunc(slices.Clone(bs), func(b balance) bool { return !b.Scope().Covers(spent) })
 }
 
+// countIn are the budgets that any of some offers counts in.
+func (r *request) countIn(quotes []Quoted) []balance {
+	return slices.DeleteFunc(slices.Clone(r.bs), func(b balance) bool {
+		return parts(b.Scope()) > 0 && !slices.ContainsFunc(quotes, func(q Quoted) bool { return b.Scope().Covers(r.scope(&q.offer)) })
+	})
+}
+
 func asBalances(bs []balance) []Balance {
 	out := make([]Balance, 0, len(bs))
 	for i := range bs {

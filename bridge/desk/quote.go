@@ -95,7 +95,7 @@ func (d *Desk) Quote(ctx context.Context, p Person, q QuoteRequest) (QuoteAnswer
 	}
 	a := QuoteAnswer{
 		At: d.Now(), Understood: req.wish.String(), Cluster: req.cluster, Account: req.account,
-		Duration: req.wish.Seconds, Offers: quotes, Budgets: asBalances(req.bs),
+		Duration: req.wish.Seconds, Offers: quotes, Budgets: asBalances(req.countIn(quotes)),
 	}
 	if req.demand != nil {
 		a.Local = d.local(&req.snap, req.cluster, req.demand.Job)
