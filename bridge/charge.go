@@ -2,12 +2,12 @@ package bridge
 
 import "time"
 
-// Charge is what a settled rental cost in some time, of one kind of entry of
-// the books.
+// Charge is what a settled rental cost in some time: what was metered, or one
+// kind of correction.
 type Charge struct {
 	Rental RentalID `json:"rental"`
 	Scope
-	// Kind is post, adjust, bill, credit or refund, as in the books.
+	// Kind is post, bill, credit or refund.
 	Kind   string    `json:"kind"`
 	Amount Money     `json:"amount"`
 	First  time.Time `json:"first"` // when the first and the last part of it arose

@@ -94,13 +94,13 @@ func (d *Desk) currency() bridge.Currency {
 // weekMoney reads what was posted: by day of the week, of its month and of the
 // days a forecast needs, and by week.
 func (d *Desk) weekMoney(ctx context.Context, in *report.Input) error {
-	b := postings{ctx: ctx, from: d.Weekly, account: in.Account, days: map[int64][]bridge.PostedSum{}}
+	b := postings{ctx: ctx, from: d.Weekly, account: in.Account, days: map[time.Time][]bridge.PostedSum{}}
 	days := in.Week.Days()
 	for i := range days[:7] {
 		if !days[i].Before(in.Made) {
 			break
 		}
-		sums, err := b.between(days[i], days[i+1])
+		sums, err := b.day(days[i], days[i+1])
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (d *Desk) weekMoney(ctx context.Context, in *report.Input) error {
 	}
 	for n := 4; n >= 1; n-- {
 		w := in.Week.Before(n)
-		sums, err := b.between(w.From, w.To)
+		sums, err := b.week(w)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (d *Desk) weekForecast(ctx context.Context, in *report.Input, b *postings) 
 		if !from.Before(end) || !from.Before(in.Made) {
 			break
 		}
-		sums, err := b.between(from, to)
+		sums, err := b.day(from, to)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (d *Desk) weekForecast(ctx context.Context, in *report.Input, b *postings) 
 	for back := 7 * bridge.ForecastWeeks; back >= 1; back-- {
 		ty, tm, td := in.Made.In(zone).Date()
 		from, to := periodOf(time.Date(ty, tm, td-back, 12, 0, 0, 0, zone), bridge.Day, zone)
-		sums, err := b.between(from, to)
+		sums, err := b.day(from, to)
 		if err != nil {
 			return err
 		}
@@ -177,16 +177,17 @@ func (d *Desk) weekForecast(ctx context.Context, in *report.Input, b *postings) 
 	return nil
 }
 
-// postings reads what was posted, of one account or of all, each time once.
+// postings reads what was posted, of one account or of all, each day once.
 type postings struct {
 	ctx     context.Context
 	from    WeekReader
 	account bridge.Account
-	days    map[int64][]bridge.PostedSum
+	days    map[time.Time][]bridge.PostedSum
 }
 
-func (b *postings) between(from, to time.Time) ([]bridge.PostedSum, error) {
-	key := from.Unix()<<20 | int64(to.Sub(from)/(15*time.Minute))
+// day reads one day, by its first instant.
+func (b *postings) day(from, to time.Time) ([]bridge.PostedSum, error) {
+	key := from.UTC()
 	if sums, ok := b.days[key]; ok {
 		return sums, nil
 	}
@@ -197,6 +198,20 @@ func (b *postings) between(from, to time.Time) ([]bridge.PostedSum, error) {
 	sums = slices.DeleteFunc(sums, func(s bridge.PostedSum) bool { return b.account != "" && !under(s.Account, b.account) })
 	b.days[key] = sums
 	return sums, nil
+}
+
+// week reads the days of a week.
+func (b *postings) week(w report.Week) ([]bridge.PostedSum, error) {
+	var out []bridge.PostedSum
+	days := w.Days()
+	for i := range days[:7] {
+		sums, err := b.day(days[i], days[i+1])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sums...)
+	}
+	return out, nil
 }
 
 func inCurrency(sums []bridge.PostedSum, c bridge.Currency) int64 {

@@ -31,11 +31,14 @@ func (a *archive) PostedBetween(_ context.Context, from, to time.Time) ([]bridge
 		}
 	}
 	var out []bridge.PostedSum
-	for _, list := range [][]report.Posted{a.in.Weeks[:4], a.in.Days} {
-		for _, p := range list {
-			if !p.From.Before(from) && !p.To.After(to) {
-				out = append(out, p.Sums...)
-			}
+	for _, p := range a.in.Days {
+		if !p.From.Before(from) && !p.To.After(to) {
+			out = append(out, p.Sums...)
+		}
+	}
+	for _, p := range a.in.Weeks[:4] { // all on their Monday
+		if !p.From.Before(from) && p.From.Before(to) {
+			out = append(out, p.Sums...)
 		}
 	}
 	return out, nil

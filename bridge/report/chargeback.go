@@ -13,7 +13,7 @@ import (
 )
 
 // Chargeback is what settled rentals cost in a month, to bill inside a house:
-// one row for each rental and kind of entry. Its amounts are exact, so they add
+// one row for what each rental was metered at, and one for each kind of correction. Its amounts are exact, so they add
 // up to the books.
 type Chargeback struct {
 	Month    string          `json:"month"` // 2026-11
@@ -116,7 +116,7 @@ func (c *Chargeback) focus(x *bridge.Charge, m *Billed) map[string]string {
 	switch x.Kind {
 	case string(bridge.ByCredit):
 		row["ChargeCategory"], row["ChargeFrequency"] = "Credit", "One-Time"
-	case string(bridge.ByBill), string(bridge.ByRefund), "adjust":
+	case string(bridge.ByBill), string(bridge.ByRefund):
 		row["ChargeCategory"], row["ChargeFrequency"] = "Adjustment", "One-Time"
 	default:
 		row["ChargeCategory"] = "Usage"
