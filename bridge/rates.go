@@ -71,8 +71,12 @@ func (o *Offer) In(to Currency, rates Rates, now time.Time) Offer {
 }
 
 // OwnRate is a cloud's rate in the currency of the rental's money, by the
-// exchange rate that was frozen with it; false where that does not convert it.
+// exchange rate that was frozen with it; false where that does not convert it, or
+// nothing is said.
 func (r *Rental) OwnRate(rate Rate) (Rate, bool) {
+	if rate.Micro <= 0 {
+		return Rate{}, false
+	}
 	if rate.Currency == r.Hold.Currency {
 		return rate, true
 	}

@@ -118,7 +118,7 @@ func (e *Engine) see(c *cycle, r *bridge.Rental, m *bridge.Machine, in *bridge.I
 	if in.Address != "" {
 		m.Address = in.Address
 	}
-	if rate, ok := r.OwnRate(in.Rate); ok && rate.Micro > 0 {
+	if rate, ok := r.OwnRate(in.Rate); ok {
 		m.Rate = rate
 	}
 	if m.Started.IsZero() && in.State != bridge.InstanceGone {

@@ -242,6 +242,16 @@ func (w *World) check() error {
 	return errors.Join(errs...)
 }
 
+func (b *Billing) check() error {
+	switch {
+	case b.Early < 0 || b.Early > 100:
+		return fmt.Errorf("billing.early is %d, want 0 to 100 per cent", b.Early)
+	case b.Early > 0 && b.Term == 0:
+		return errors.New("billing.early without a billing.term charges nothing")
+	}
+	return nil
+}
+
 func (c *Cloud) check() error {
 	var errs []error
 	need := func(ok bool, format string, args ...any) {
@@ -259,8 +269,7 @@ func (c *Cloud) check() error {
 	} {
 		need(d >= 0, "%s is negative", name)
 	}
-	need(c.Billing.Early >= 0 && c.Billing.Early <= 100, "billing.early is %d, want 0 to 100 per cent", c.Billing.Early)
-	need(c.Billing.Early == 0 || c.Billing.Term > 0, "billing.early without a billing.term charges nothing")
+	errs = append(errs, c.Billing.check())
 	for _, a := range c.Accounts {
 		need(nameRule.MatchString(a.Name), "account name %q is not lower-case letters, digits, dots and dashes", a.Name)
 		for _, q := range a.Quotas {
