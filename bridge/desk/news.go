@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -63,7 +64,7 @@ func (d *Desk) readNews(ctx context.Context, p Person, f *NewsFilter, a *NewsAns
 	for i := range news {
 		n := &news[i]
 		a.Next = max(a.Next, n.ID)
-		see := p.may(SeeAll) || n.Who == p.Name
+		see := p.may(SeeAll) || n.Who == p.Name || n.Alert != nil && d.follows(ctx, p, n.Alert.Scope)
 		if !see && n.Rental != "" {
 			mine, known := own[n.Rental]
 			if !known {
@@ -81,6 +82,16 @@ func (d *Desk) readNews(ctx context.Context, p Person, f *NewsFilter, a *NewsAns
 		f.After = a.Next
 	}
 	return nil
+}
+
+// follows reports whether alerts of what a budget covers concern a person: who may
+// approve above it, and who spends from the project that it is of.
+func (d *Desk) follows(ctx context.Context, p Person, s bridge.Scope) bool {
+	if d.approvesSome(p, s) {
+		return true
+	}
+	mine, err := d.accountsOf(ctx, p)
+	return err == nil && slices.Contains(mine, s.Account.Project())
 }
 
 // How news are followed: looks this often, and waits at most this long.

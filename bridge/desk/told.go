@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"spillway.sh/spillway/bridge"
 )
 
 // chineseNews are the twins of what news say in words of ours, by the English
@@ -26,6 +28,13 @@ var chineseNews = []struct{ english, chinese string }{
 	{"the books do not balance (%d findings, the first: %s); see: spillway ledger check", "账目不平（%s 处，第一处：%s）；请运行 spillway ledger check"},
 	{"was %s, now %s, by bill %s of %s", "原为 %s，现为 %s，依据 %[4]s 的账单 %[3]s"},
 	{"the budget of %s is over-committed: %s in %s, and %s are spent and held already; what runs goes on, nothing new is rented in it", "预算 %s 超额占用：%[3]s 上限 %[2]s，已记账和冻结共 %[4]s；运行中的继续，不再租用新的"},
+	{"goes back at %s unless a job comes, or: spillway keep %s 1h", "除非有新作业，将于 %s 归还；要保留请运行：spillway keep %s 1h"},
+	{"nobody owns it; goes back at %s unless a job comes, or: spillway keep %s 1h", "无人认领；除非有新作业，将于 %s 归还；要保留请运行：spillway keep %s 1h"},
+	{"nobody owns it, and its money is answered for by %s; goes back at %s unless a job comes, or: spillway keep %s 1h", "无人认领，费用由 %s 负责；除非有新作业，将于 %s 归还；要保留请运行：spillway keep %s 1h"},
+	{"spent by %s in %s, of %s, over by %s; not final, still open: %s", "%s 在 %s 的花费，限额 %s，超出 %s；尚未最终确定，未结租用：%s"},
+	{"spent by %s in %s, of %s; not final, still open: %s", "%s 在 %s 的花费，限额 %s；尚未最终确定，未结租用：%s"},
+	{"spent by %s in %s, of %s, over by %s", "%s 在 %s 的花费，限额 %s，超出 %s"},
+	{"spent by %s in %s, of %s", "%s 在 %s 的花费，限额 %s"},
 	{"until %s", "直到 %s"},
 }
 
@@ -37,6 +46,36 @@ var newsForms = func() []*regexp.Regexp {
 	}
 	return out
 }()
+
+// News says the words of news in a language: those of an alert by what it is
+// about, all others by their text.
+func (l Lang) News(n *bridge.News) string {
+	if l == Chinese && n.Kind == bridge.NewsAlert && n.Alert != nil {
+		return chineseAlert(n.Alert)
+	}
+	return l.Told(n.Text)
+}
+
+// chineseAlert is the twin of bridge.Alert.String.
+func chineseAlert(a *bridge.Alert) string {
+	text := a.Scope.String() + "："
+	switch over, err := a.Amount.Sub(a.Limit); {
+	case err == nil && over.Micro > 0:
+		text += fmt.Sprintf("超出 %s：", over)
+	case err == nil && over.IsZero():
+		text += "已用完："
+	}
+	text += map[bridge.Measure]string{
+		bridge.OfPosted: a.Period + " 已记账", bridge.OfHeld: a.Period + " 已记账和冻结", bridge.OfForecast: "预计到 " + a.Period + " 结束将花费",
+	}[a.Measure] + fmt.Sprintf(" %s，限额 %s", a.Amount, a.Limit)
+	if a.Amount.Micro < a.Limit.Micro {
+		text += fmt.Sprintf("（%d %%）", a.Share())
+	}
+	if a.Hard && a.Percent >= 100 && a.Measure != bridge.OfForecast {
+		text += "；限额为硬性，不再租用"
+	}
+	return text
+}
 
 // Told says the text of news in a language. What a person wrote, and what has
 // no other words, stays as it is.

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"spillway.sh/spillway/bridge"
 )
 
 func TestNewsAreToldInChinese(t *testing.T) {
@@ -31,10 +33,27 @@ func TestNewsAreToldInChinese(t *testing.T) {
 	}
 }
 
+func TestAlertsAreToldInChinese(t *testing.T) {
+	for want, a := range map[string]bridge.Alert{
+		"acme on north：2026-11 已记账 82.50 USD，限额 100.00 USD（82 %）":               {Measure: bridge.OfPosted, Percent: 80, Amount: usd(82.5)},
+		"acme on north：已用完：2026-11 已记账和冻结 100.00 USD，限额 100.00 USD；限额为硬性，不再租用":  {Measure: bridge.OfHeld, Percent: 100, Amount: usd(100), Hard: true},
+		"acme on north：超出 20.00 USD：预计到 2026-11 结束将花费 120.00 USD，限额 100.00 USD": {Measure: bridge.OfForecast, Percent: 100, Amount: usd(120), Hard: true},
+	} {
+		a.Scope, a.Period, a.Limit = bridge.Scope{Account: "acme", Cloud: "north"}, "2026-11", usd(100)
+		n := bridge.News{Kind: bridge.NewsAlert, Text: a.String(), Alert: &a}
+		if got := Chinese.News(&n); got != want {
+			t.Errorf("told as %q,\nwant %q", got, want)
+		}
+		if English.News(&n) != n.Text {
+			t.Errorf("English: %q", English.News(&n))
+		}
+	}
+}
+
 // Whoever words news anew finds here that its Chinese is lost.
 func TestNewsInChineseHaveAnEnglishOriginal(t *testing.T) {
 	var source strings.Builder
-	for _, pattern := range []string{"../engine/*.go", "../store/*.go", "../cmd/spillway/*.go", "../bill/*.go"} {
+	for _, pattern := range []string{"../*.go", "../engine/*.go", "../store/*.go", "../cmd/spillway/*.go", "../bill/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

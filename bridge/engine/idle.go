@@ -78,21 +78,19 @@ func (e *Engine) idleNews(c *cycle, r *bridge.Rental, due []int) bridge.News {
 	if len(due) == 1 {
 		n.Machine = r.Machines[due[0]].ID
 	}
-	n.Text = fmt.Sprintf("goes back at %s unless a job comes, or: spillway keep %s 1h", goes.UTC().Format(time.RFC3339), r.ID)
-	if r.Unowned > 0 {
-		n.Who = ""
-		n.Text = "nobody owns it" + e.answerable(r) + "; " + n.Text
+	at := goes.UTC().Format(time.RFC3339)
+	owners := strings.Join(bridge.OwnersOf(e.o.Budgets, r.Scope(), e.o.Admins), " and ")
+	switch {
+	case r.Unowned == 0:
+		n.Text = fmt.Sprintf("goes back at %s unless a job comes, or: spillway keep %s 1h", at, r.ID)
+		return n
+	case owners == "":
+		n.Text = fmt.Sprintf("nobody owns it; goes back at %s unless a job comes, or: spillway keep %s 1h", at, r.ID)
+	default:
+		n.Text = fmt.Sprintf("nobody owns it, and its money is answered for by %s; goes back at %s unless a job comes, or: spillway keep %s 1h", owners, at, r.ID)
 	}
+	n.Who = ""
 	return n
-}
-
-// answerable names who answers for the money of a rental.
-func (e *Engine) answerable(r *bridge.Rental) string {
-	owners := bridge.OwnersOf(e.o.Budgets, r.Scope(), e.o.Admins)
-	if len(owners) == 0 {
-		return ""
-	}
-	return ", " + strings.Join(owners, " and ") + " answer for its money"
 }
 
 // owner is what the host said of an account.

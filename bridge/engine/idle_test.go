@@ -69,7 +69,7 @@ func TestS_F29_AMachineNobodyOwnsGoesAfterTheBudgetsOwnerWasTold(t *testing.T) {
 		since := w.live()[0].IdleSince
 		w.settled(45 * time.Minute)
 		ns := w.idles()
-		if len(ns) != 1 || ns[0].Who != "" || !strings.Contains(ns[0].Text, "nobody owns it, mei answer") {
+		if len(ns) != 1 || ns[0].Who != "" || !strings.Contains(ns[0].Text, "answered for by mei;") {
 			t.Errorf("told %+v", ns)
 		}
 		if took := time.Since(since); took < 35*time.Minute || took > 40*time.Minute {

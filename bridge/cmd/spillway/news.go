@@ -98,7 +98,7 @@ func newsText(n *bridge.News, lang desk.Lang) string {
 	add(n.Pool != nil && n.Node == "", "%s", pool(n))
 	add(n.Cost.Micro != 0, "%s", n.Cost)
 	add(n.Took > 0, "%s %s", word, took(n.Took))
-	add(n.Text != "", "%s", n.Text)
+	add(n.Text != "", "%s", lang.News(n))
 	return strings.Join(parts, ", ")
 }
 
