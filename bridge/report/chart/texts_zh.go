@@ -20,5 +20,5 @@ var chinese = texts{
 	MonthForecast: "预测 {likely}（{low} 至 {high}）", MonthLimit: "预算 {limit}", MonthAlt: "截至 {date} 共 {sofar}",
 	SoFar: "截至目前", Expected: "预测", Band: "十次中八次落在此范围", Limit: "预算",
 
-	Top: "各项目弹性支出（{currency}）", TopSub: "{week}：{elastic}", TopLine: "{name} {cost}（{share} %）", Others: "其余 {n} 个", NoProject: "（无）",
+	Top: "各项目弹性支出（{currency}）", TopSub: "{week}：{elastic}", TopLine: "{name} {cost}（{share} %）", Others: "其他 {n} 项", NoProject: "（无）",
 }
