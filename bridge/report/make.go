@@ -63,10 +63,18 @@ func (l *looked) spend() Spend {
 	s.Unsettled = l.money(min(up(open), s.Elastic.Micro))
 	if f := l.Forecast; f != nil {
 		s.Forecast = &Forecast{f.Month, l.money(up(f.Low.Micro)), l.money(up(f.Likely.Micro)), l.money(up(f.High.Micro)), f.Days}
+	} else if l.monthOver() {
+		l.note(PartSpend, NoteMonthOver)
 	} else {
 		l.note(PartSpend, NoteNoForecast)
 	}
 	return s
+}
+
+// monthOver reports whether nothing of the month of the week's end is to come.
+func (l *looked) monthOver() bool {
+	last, made := l.end.Add(-1).In(l.Week.Zone), l.Made.In(l.Week.Zone)
+	return last.Month() != made.Month() || last.Year() != made.Year()
 }
 
 // days fills in the week's days, its totals and its capacity. Books say what a
@@ -217,13 +225,20 @@ func (l *looked) sum(sums []bridge.PostedSum, noted Part) int64 {
 		if sums[i].Amount.Currency == l.Currency {
 			total = plus(total, sums[i].Amount.Micro)
 		} else if noted != "" && !sums[i].Amount.IsZero() {
-			n := Note{Part: noted, Code: NoteOtherCurrency, Facts: map[string]string{"currency": string(sums[i].Amount.Currency)}}
-			if !slices.ContainsFunc(l.notes, func(o Note) bool { return o.Code == n.Code && o.Facts["currency"] == n.Facts["currency"] }) {
-				l.notes = append(l.notes, n)
-			}
+			l.otherCurrency(noted, sums[i].Amount.Currency)
 		}
 	}
 	return total
+}
+
+// otherCurrency notes, once for each part, that amounts are left out.
+func (l *looked) otherCurrency(p Part, c bridge.Currency) {
+	said := func(n Note) bool {
+		return n.Part == p && n.Code == NoteOtherCurrency && n.Facts["currency"] == string(c)
+	}
+	if !slices.ContainsFunc(l.notes, said) {
+		l.note(p, NoteOtherCurrency, "currency", string(c))
+	}
 }
 
 // costIn is what a rental cost in [from, to) of its whole cost until made.

@@ -4,6 +4,7 @@ package report
 const (
 	NoteOpen             NoteCode = "open"
 	NoteNoForecast       NoteCode = "no-forecast"
+	NoteMonthOver        NoteCode = "month-over"
 	NoteNoCapacity       NoteCode = "no-capacity"
 	NoteCapacityCurrency NoteCode = "capacity-currency"
 	NoteOtherCurrency    NoteCode = "other-currency"

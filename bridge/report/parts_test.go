@@ -77,6 +77,51 @@ func TestMeasuredUtilisationIsTaken(t *testing.T) {
 	}
 }
 
+// The record of use has machines of contracts in it, so it does not say what
+// those that cost more did.
+func TestMachinesOfContractsAreNotElastic(t *testing.T) {
+	in := plainWeek()
+	kept := in.Rentals[0]
+	kept.ID, kept.Pool.Market, kept.Cost, kept.Hold = "r-0014", bridge.Reserved, dollars(0), dollars(0)
+	in.Rentals = append(in.Rentals, kept)
+	for h := 11; h < 20; h++ {
+		in.Usage = append(in.Usage, bridge.Usage{Hour: monday.Add(time.Duration(h) * time.Hour), GPU: "h100", Seconds: 3600, Rented: 16 * 3600, RentedBusy: 16 * 3600})
+	}
+	u := Make(in).Use
+	if u.Total.Paid != 800 || *u.Total.Busy != 320 || u.UnusedCost != dollars(60) {
+		t.Errorf("%s paid, %s busy, %s unused", u.Total.Paid, u.Total.Busy, u.UnusedCost)
+	}
+}
+
+func TestAnotherCurrencyIsLeftOutAndSaid(t *testing.T) {
+	in := plainWeek()
+	other := in.Rentals[0]
+	other.ID, other.Cost.Currency, other.Hold.Currency = "r-0014", "CNY", "CNY"
+	in.Rentals = append(in.Rentals, other)
+	in.Days[0].Sums = append(in.Days[0].Sums, bridge.PostedSum{Scope: other.Scope(), Amount: other.Cost})
+	r := Make(in)
+	said := 0
+	for _, n := range r.Notes {
+		if n.Code == NoteOtherCurrency && n.Facts["currency"] == "CNY" {
+			said++
+		}
+	}
+	if r.Spend.Elastic != dollars(100) || r.Use.Total.Paid != 800 || said != 2 {
+		t.Errorf("%s, %s paid, said %d times", r.Spend.Elastic, r.Use.Total.Paid, said)
+	}
+}
+
+func TestAMonthThatIsOverHasNoForecast(t *testing.T) {
+	for made, want := range map[time.Time]NoteCode{monday.Add(200 * time.Hour): NoteMonthOver, monday.Add(170 * time.Hour): NoteNoForecast} {
+		in := plainWeek()
+		in.Made = made // the first is in December
+		r := Make(in)
+		if !slices.ContainsFunc(r.Notes, func(n Note) bool { return n.Code == want }) {
+			t.Errorf("made %s: %v", made, r.Notes)
+		}
+	}
+}
+
 func TestWaitIsAgainstTheClustersOwnWord(t *testing.T) {
 	in := plainWeek()
 	at := func(h int) time.Time { return monday.Add(time.Duration(h) * time.Hour) }

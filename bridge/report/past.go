@@ -64,6 +64,10 @@ func look(in *Input) *looked {
 	for i := range in.Rentals {
 		r := &in.Rentals[i]
 		l.mine[r.ID] = true
+		if c := r.Cost.Currency; c != "" && c != in.Currency {
+			l.otherCurrency(PartUse, c)
+			continue
+		}
 		p := past{Rental: r, jobs: runs[r.ID], jobCost: map[bridge.JobID]int64{}}
 		if in.Made.Before(in.Week.To) { // what runs now began before all news that were read
 			for _, j := range r.Running {

@@ -73,6 +73,7 @@ var english = map[string]string{
 
 	"note.open":              "The week is not over; figures end at {made}.",
 	"note.no-forecast":       "No forecast: there are less than 14 days of spending to go by.",
+	"note.month-over":        "No forecast: the month is over.",
 	"note.no-capacity":       "Owned and reserved capacity is not in the policy file (capacity:), so it counts as nothing and the elastic share is 100 %.",
 	"note.capacity-currency": "Some capacity is priced in another currency and left out.",
 	"note.other-currency":    "Amounts in {currency} are left out: the report has one currency.",
@@ -82,7 +83,7 @@ var english = map[string]string{
 	"note.no-hours":          "No rented machine ran, so there is no utilisation.",
 	"note.measured":          "Utilisation is measured for {share} % of busy GPU-hours and taken as the same for the others.",
 	"note.allocated":         "Utilisation is by allocation: a GPU counts as used while a job has it. No metrics server measured it.",
-	"note.from-starts":       "The record of use does not cover the week; busy hours are from the starts and ends of jobs.",
+	"note.from-starts":       "The record of use does not cover the week, or has machines of contracts in it; busy hours are from the starts and ends of jobs.",
 	"note.use-one-account":   "The record of use does not say whose a job is; busy hours are from the starts and ends of jobs.",
 	"note.no-starts":         "No job started on rented machines.",
 	"note.no-estimates":      "None of {n} jobs had a start estimate of its own cluster, so nothing is said of time saved.",

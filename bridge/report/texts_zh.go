@@ -73,6 +73,7 @@ var chinese = map[string]string{
 
 	"note.open":              "本周未结束，数据截至 {made}。",
 	"note.no-forecast":       "没有预测：可依据的支出不足 14 天。",
+	"note.month-over":        "没有预测：该月已结束。",
 	"note.no-capacity":       "策略文件中没有自有与预留资源（capacity:），因此计为零，弹性占比为 100 %。",
 	"note.capacity-currency": "部分资源以其他币种计价，未计入。",
 	"note.other-currency":    "{currency} 金额未计入：报告只用一种币种。",
@@ -82,7 +83,7 @@ var chinese = map[string]string{
 	"note.no-hours":          "没有租用机器运行，因此没有利用率。",
 	"note.measured":          "{share} % 的忙碌 GPU 小时有实测利用率，其余按相同值计。",
 	"note.allocated":         "利用率按分配计：作业占有 GPU 即算使用。没有监控系统实测。",
-	"note.from-starts":       "使用记录没有覆盖本周；忙碌小时来自作业的开始与结束。",
+	"note.from-starts":       "使用记录没有覆盖本周，或含有合同机器；忙碌小时来自作业的开始与结束。",
 	"note.use-one-account":   "使用记录不区分作业归属；忙碌小时来自作业的开始与结束。",
 	"note.no-starts":         "没有作业在租用机器上开始。",
 	"note.no-estimates":      "{n} 个作业都没有本集群的启动估计，因此不说节省了多少时间。",

@@ -20,9 +20,14 @@ func (l *looked) use(s *Spend) Use {
 	seen := l.usage()
 	cost := l.costByGPU()
 	gpus := map[string]*gpuTime{}
+	contracts := map[string]bool{} // classes of which machines of a contract ran
 	for i := range l.rentals {
 		p := &l.rentals[i]
-		if !p.elastic() || p.paid == 0 {
+		if p.paid == 0 {
+			continue
+		}
+		if !p.elastic() {
+			contracts[p.Shape.GPUType] = true
 			continue
 		}
 		g := gpus[p.Shape.GPUType]
@@ -56,7 +61,7 @@ func (l *looked) use(s *Spend) Use {
 		if g == nil {
 			g = &gpuTime{}
 		}
-		g.watched(seen[n])
+		g.watched(seen[n], contracts[n])
 		line := g.line(n, cost[n], l.Currency)
 		line.Cost = l.money(shown[i])
 		u.Classes = append(u.Classes, line)
@@ -94,10 +99,11 @@ func (g *gpuTime) add(o *gpuTime) {
 }
 
 // watched takes the usage record's word for what was busy where it saw nearly
-// all of it, and its measured utilisation where there is one.
-func (g *gpuTime) watched(u bridge.Usage) {
+// all of it, and its measured utilisation where there is one. The record does
+// not tell machines of a contract from those that cost more.
+func (g *gpuTime) watched(u bridge.Usage, contract bool) {
 	g.owned, g.ownedBusy = u.Owned, u.OwnedBusy
-	if u.Rented > 0 && u.Rented >= ratio(g.admitted, spotted, 1000) {
+	if !contract && u.Rented > 0 && u.Rented >= ratio(g.admitted, spotted, 1000) {
 		g.busy, g.known = min(u.RentedBusy, g.paid), true
 	}
 	g.useful = g.busy
