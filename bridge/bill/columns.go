@@ -141,22 +141,29 @@ func arrange(header []string, c Columns, faults *Faults) *layout {
 			faults.add(Fault{Line: 1, Kind: FaultColumn, Got: name, Want: shown(header)})
 		}
 	}
-	switch _, given := l.at[FieldKey]; {
-	case given:
-	case l.focus:
-		for i, name := range header {
-			if names(name) {
-				l.key = append(l.key, i)
-			}
-		}
-	default:
-		for _, f := range []Field{FieldMachine, FieldRental, FieldTags, FieldFrom, FieldTo, FieldMonth, FieldKind, FieldText} {
-			if i, ok := l.at[f]; ok {
-				l.key = append(l.key, i)
-			}
-		}
+	if _, given := l.at[FieldKey]; !given {
+		l.key = l.known()
 	}
 	return l
+}
+
+// known are the columns that a line is known by where no key is given.
+func (l *layout) known() []int {
+	var out []int
+	if l.focus {
+		for i, name := range l.header {
+			if names(name) {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	for _, f := range []Field{FieldMachine, FieldRental, FieldTags, FieldFrom, FieldTo, FieldMonth, FieldKind, FieldText} {
+		if i, ok := l.at[f]; ok {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 func shown(header []string) string {

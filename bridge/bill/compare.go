@@ -66,17 +66,9 @@ func (m *matcher) charge(r *bridge.Rental, lines []Line, starts []time.Time, cur
 	whole, ok := life(r, m.books.Now), true
 	for i := range lines {
 		l := lines[i]
-		if l.Amount.Currency != currency {
-			converted, rate, err := m.books.Exchange(l.Amount, currency, l.To)
-			if err != nil {
-				m.faults.add(Fault{Line: l.Row, Kind: FaultRate, Got: string(l.Amount.Currency), Want: err.Error()})
-				ok = false
-				continue
-			}
-			l.Amount = converted
-			if !slices.Contains(out.fx, rate) {
-				out.fx = append(out.fx, rate)
-			}
+		if !m.convert(&l, currency, out) {
+			ok = false
+			continue
 		}
 		if out.first.IsZero() || l.From.Before(out.first) {
 			out.first = l.From
@@ -85,30 +77,54 @@ func (m *matcher) charge(r *bridge.Rental, lines []Line, starts []time.Time, cur
 			out.last = l.To
 		}
 		o, machine := m.ownerOf(&l)
-		if out.all += abs(l.Amount.Micro); out.all > mostSum {
-			m.faults.add(Fault{Line: l.Row, Kind: FaultAmount, Got: l.Amount.String()})
-			return nil, false
-		}
 		bounds := whole
 		if machine {
 			bounds = run(o.machine, m.books.Now)
 		}
-		switch {
-		case l.Kind == KindCredit || l.Kind == KindRefund:
-			out.back += l.Amount.Micro
-			out.backs = append(out.backs, l)
-			continue
-		case l.Kind == KindTax:
-			out.tax += l.Amount.Micro
-		case l.Kind == KindUsage && (machine || l.Machine == ""):
-			out.usage += l.Amount.Micro
-			out.aligned = out.aligned && l.From.Truncate(time.Hour).Equal(l.From) && l.To.Truncate(time.Hour).Equal(l.To)
-		default:
-			out.extra += l.Amount.Micro
+		if out.put(&l, machine) {
+			spread(out.days, starts, l.Amount.Micro, within(span{l.From, l.To}, bounds))
 		}
-		spread(out.days, starts, l.Amount.Micro, within(span{l.From, l.To}, bounds))
 	}
 	return out, ok
+}
+
+// convert brings a line into the currency of the books. It notes what makes that
+// impossible.
+func (m *matcher) convert(l *Line, currency bridge.Currency, out *charges) bool {
+	if l.Amount.Currency != currency {
+		converted, rate, err := m.books.Exchange(l.Amount, currency, l.To)
+		if err != nil {
+			m.faults.add(Fault{Line: l.Row, Kind: FaultRate, Got: string(l.Amount.Currency), Want: err.Error()})
+			return false
+		}
+		l.Amount = converted
+		if !slices.Contains(out.fx, rate) {
+			out.fx = append(out.fx, rate)
+		}
+	}
+	if out.all += abs(l.Amount.Micro); out.all > mostSum {
+		m.faults.add(Fault{Line: l.Row, Kind: FaultAmount, Got: l.Amount.String()})
+		return false
+	}
+	return true
+}
+
+// put sorts a line; false for what comes back, which is corrected by itself.
+func (c *charges) put(l *Line, machine bool) bool {
+	switch {
+	case l.Kind == KindCredit || l.Kind == KindRefund:
+		c.back += l.Amount.Micro
+		c.backs = append(c.backs, *l)
+		return false
+	case l.Kind == KindTax:
+		c.tax += l.Amount.Micro
+	case l.Kind == KindUsage && (machine || l.Machine == ""):
+		c.usage += l.Amount.Micro
+		c.aligned = c.aligned && l.From.Truncate(time.Hour).Equal(l.From) && l.To.Truncate(time.Hour).Equal(l.To)
+	default:
+		c.extra += l.Amount.Micro
+	}
+	return true
 }
 
 // mostSum is what the lines of one rental may come to, so that no sum overflows.
@@ -158,66 +174,73 @@ func (m *matcher) covered(r *bridge.Rental, lines []Line) bool {
 	return true
 }
 
-// corrections bring a closed rental to what was billed: one for each day that
-// differs, one for each credit or refund.
-func (m *matcher) corrections(r *bridge.Rental, lines []Line, ch *charges, starts []time.Time, c *Case) ([]bridge.Correction, error) {
-	var out []bridge.Correction
-	was, err := metered(r, starts, m.books.Now)
+// stood is what the books say of a rental before a bill: the usage of each day,
+// and which corrections there are.
+type stood struct {
+	days  []int64
+	usage int64 // of all days
+	known map[string]bool
+	done  bool // these very lines were settled
+}
+
+// stands reads the books of a rental. What metering and its corrections do not
+// explain counts on the last day.
+func (m *matcher) stands(r *bridge.Rental, set string, starts []time.Time, was bridge.Money) (*stood, error) {
+	days, err := metered(r, starts, m.books.Now)
 	if err != nil {
 		return nil, err
 	}
-	rest := c.Was.Micro // of usage, less what is put to days
-	set, known, done := digest(lines), map[string]bool{}, false
+	s := &stood{days: days, usage: was.Micro, known: map[string]bool{}}
 	for _, p := range m.prior[r.ID] {
-		known[p.Key] = true
-		done = done || strings.HasPrefix(p.Key, m.keyOf(r, set, ""))
-		if !strings.HasPrefix(p.Key, m.keysOf(r)) {
-			rest -= p.Amount.Micro // of a credit or refund, or made by hand
-			continue
+		s.known[p.Key] = true
+		s.done = s.done || strings.HasPrefix(p.Key, m.keyOf(r, set, ""))
+		if strings.HasPrefix(p.Key, m.keysOf(r)) {
+			days[dayOf(starts, p.Used)] += p.Amount.Micro
+		} else { // of a credit or refund, or made by hand
+			s.usage -= p.Amount.Micro
 		}
-		was[dayOf(starts, p.Used)] += p.Amount.Micro
 	}
-	usage := rest
-	for _, w := range was {
-		rest -= w
+	rest := s.usage
+	for _, d := range days {
+		rest -= d
 	}
-	was[len(was)-1] += rest
-	add := func(key string, kind bridge.CorrectionKind, micro int64, used time.Time, memo string) {
+	days[len(days)-1] += rest
+	return s, nil
+}
+
+// corrections bring a closed rental to what was billed: one for each day that
+// differs, one for each credit or refund.
+func (m *matcher) corrections(r *bridge.Rental, lines []Line, ch *charges, starts []time.Time, c *Case) ([]bridge.Correction, error) {
+	set := digest(lines)
+	was, err := m.stands(r, set, starts, c.Was)
+	if err != nil {
+		return nil, err
+	}
+	var out []bridge.Correction
+	left := c.Was.Micro
+	add := func(key string, kind bridge.CorrectionKind, micro int64, used time.Time) {
+		left += micro
 		out = append(out, bridge.Correction{
 			Key: key, Rental: r.ID, Kind: kind, Amount: bridge.Money{Micro: micro, Currency: c.Was.Currency}, Used: used,
-			Who: m.books.Who, Memo: memo, FX: strings.Join(c.FX, "; "),
+			Who: m.books.Who, Memo: "bill " + strings.Join(c.Invoices, ", ") + " of " + m.books.Cloud, FX: strings.Join(c.FX, "; "),
 		})
 	}
-	bills := "bill " + strings.Join(c.Invoices, ", ") + " of " + m.books.Cloud
-	difference := ch.usage + ch.tax + ch.extra - usage
 	switch {
-	case done:
+	case was.done:
 		c.Why = GuessDone
-	case abs(difference) > m.books.Tolerance:
+	case abs(ch.usage+ch.tax+ch.extra-was.usage) > m.books.Tolerance:
 		for d := range starts {
-			if by := ch.days[d] - was[d]; by != 0 {
-				add(m.keyOf(r, set, starts[d].In(m.books.Zone).Format(time.DateOnly)), bridge.ByBill, by, starts[d], bills)
+			if by := ch.days[d] - was.days[d]; by != 0 {
+				add(m.keyOf(r, set, starts[d].In(m.books.Zone).Format(time.DateOnly)), bridge.ByBill, by, starts[d])
 			}
 		}
 	}
 	for i := range ch.backs {
 		l := &ch.backs[i]
 		key := fmt.Sprintf("bill/%s/line/%s", m.books.Cloud, l.Key)
-		if known[key] || l.Amount.Micro == 0 {
-			continue
+		if !was.known[key] && l.Amount.Micro != 0 {
+			add(key, backKind(l), l.Amount.Micro, within(span{l.From, l.To}, life(r, m.books.Now)).from)
 		}
-		kind := bridge.ByCredit
-		switch {
-		case l.Amount.Micro > 0: // what a provider took too little of
-			kind = bridge.ByBill
-		case l.Kind == KindRefund:
-			kind = bridge.ByRefund
-		}
-		add(key, kind, l.Amount.Micro, within(span{l.From, l.To}, life(r, m.books.Now)).from, bills)
-	}
-	left := c.Was.Micro
-	for i := range out {
-		left += out[i].Amount.Micro
 	}
 	if left < 0 {
 		c.Why = GuessBelow
@@ -226,6 +249,18 @@ func (m *matcher) corrections(r *bridge.Rental, lines []Line, ch *charges, start
 	// What is added comes first: books never go below nothing on the way.
 	slices.SortStableFunc(out, func(a, b bridge.Correction) int { return cmp.Compare(b.Amount.Micro, a.Amount.Micro) })
 	return out, nil
+}
+
+// backKind is the kind of a credit's or refund's correction. One above zero is
+// what a provider took too little of.
+func backKind(l *Line) bridge.CorrectionKind {
+	switch {
+	case l.Amount.Micro > 0:
+		return bridge.ByBill
+	case l.Kind == KindRefund:
+		return bridge.ByRefund
+	}
+	return bridge.ByCredit
 }
 
 // keyOf names a correction of one day by all lines it is made from: the same

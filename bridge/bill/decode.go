@@ -45,12 +45,12 @@ func text(r io.Reader, want Encoding) (io.Reader, Encoding, error) {
 	}
 	in = bufio.NewReaderSize(&limited{in, mostBytes}, peekBytes)
 	head, err := in.Peek(peekBytes)
-	if err != nil && err != io.EOF { //nolint:errorlint // Peek returns it as it is.
+	if err != nil && err != io.EOF {
 		return nil, want, fmt.Errorf("read bill: %w", err)
 	}
 	found := want
 	if found == "" || found == Auto {
-		found = guess(head, err == io.EOF) //nolint:errorlint // As above.
+		found = guess(head, err == io.EOF)
 	}
 	switch found {
 	case UTF8:
@@ -98,7 +98,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)
-	return n, err
+	return n, err //nolint:wrapcheck // A reader returns what it read from, io.EOF too.
 }
 
 // garbled reports whether text has characters that its bytes did not mean.

@@ -188,15 +188,29 @@ func (d *Desk) billTime(q *BillRequest) error {
 		return wrong(BadRequest, "--tolerance 0.01", "a tolerance below zero means nothing")
 	case len(d.CloudNames) > 0 && !slices.Contains(d.CloudNames, q.Cloud):
 		return wrong(NotFound, "spillway bill show --cloud "+d.CloudNames[0], "no cloud is called %q; there are %s", q.Cloud, strings.Join(d.CloudNames, ", "))
-	case q.Month != "":
-		t, err := time.ParseInLocation("2006-01", q.Month, d.booksZone())
-		if err != nil {
-			return wrong(BadRequest, "--month "+d.Now().In(d.booksZone()).Format("2006-01"), "%q is no month", q.Month)
-		}
-		q.From, q.To = t.UTC(), t.AddDate(0, 1, 0).UTC()
 	case len(q.Lines) > bill.MostLines:
 		return wrong(BadRequest, "spillway bill check FILE --cloud "+q.Cloud, "more than %d lines of machines are not read", bill.MostLines)
 	}
+	thisMonth := "--month " + d.Now().In(d.booksZone()).Format("2006-01")
+	if q.Month != "" {
+		t, err := time.ParseInLocation("2006-01", q.Month, d.booksZone())
+		if err != nil {
+			return wrong(BadRequest, thisMonth, "%q is no month", q.Month)
+		}
+		q.From, q.To = t.UTC(), t.AddDate(0, 1, 0).UTC()
+	}
+	if err := d.lineTimes(q); err != nil {
+		return err
+	}
+	if q.From.IsZero() || q.To.IsZero() {
+		return wrong(BadRequest, thisMonth, "of which month? There are no lines that would tell")
+	}
+	return nil
+}
+
+// lineTimes widens the time of a bill to that of its lines, and refuses lines
+// that no file gives.
+func (d *Desk) lineTimes(q *BillRequest) error {
 	for i := range q.Lines {
 		l := &q.Lines[i]
 		if l.Cloud = q.Cloud; l.Key == "" || !l.From.Before(l.To) || l.To.After(d.Now().Add(2*time.Hour)) {
@@ -208,9 +222,6 @@ func (d *Desk) billTime(q *BillRequest) error {
 		if l.To.After(q.To) {
 			q.To = l.To
 		}
-	}
-	if q.From.IsZero() || q.To.IsZero() {
-		return wrong(BadRequest, "--month "+d.Now().In(d.booksZone()).Format("2006-01"), "of which month? There are no lines that would tell")
 	}
 	return nil
 }

@@ -72,16 +72,15 @@ type bearer struct {
 
 // RoundTrip sends a request with the token.
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.token == nil {
-		return b.next.RoundTrip(r)
+	if b.token != nil {
+		secret, err := b.token()
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+secret)
 	}
-	secret, err := b.token()
-	if err != nil {
-		return nil, err
-	}
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+secret)
-	return b.next.RoundTrip(r)
+	return b.next.RoundTrip(r) //nolint:wrapcheck // Its caller names what was asked.
 }
 
 // Errors of answers that say nothing of use.

@@ -36,7 +36,7 @@ func (e *exporter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	defer e.mu.Unlock()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	for _, metric := range []string{"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_MEM_COPY_UTIL"} {
-		fmt.Fprintf(w, "# HELP %s GPU utilization (in %%).\n# TYPE %s gauge\n", metric, metric)
+		fmt.Fprintf(w, "# HELP %s Of a GPU (in %%).\n# TYPE %s gauge\n", metric, metric)
 		for host, use := range e.hosts {
 			for i, v := range use {
 				fmt.Fprintf(w, "%s{gpu=\"%d\",UUID=\"GPU-%s-%d\",device=\"nvidia%d\",modelName=\"NVIDIA H100 80GB HBM3\",Hostname=\"%s\",DCGM_FI_DRIVER_VERSION=\"550.54.15\"} %s\n",

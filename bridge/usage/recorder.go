@@ -89,9 +89,9 @@ func (r *Recorder) utilisation(ctx context.Context, s *bridge.Snapshot, now time
 	}
 	r.problem.Lock()
 	defer r.problem.Unlock()
-	switch {
-	case text == r.problem.text:
-	case text == "":
+	switch text {
+	case r.problem.text:
+	case "":
 		r.o.Log.Info("the utilisation of GPUs is known again")
 	default:
 		r.o.Log.Warn("the utilisation of GPUs is not known; what is allocated counts", "error", text)

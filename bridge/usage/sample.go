@@ -76,54 +76,73 @@ type machine struct {
 	admitted bool
 }
 
-// count adds one cluster at one moment.
+// counting adds one cluster at one moment.
+type counting struct {
+	rows        map[class]*row
+	queue       *bridge.Queue
+	rented      map[string]machine
+	busy        map[string]bool // nodes that a job holds
+	own         map[string]bool // classes of the cluster's own nodes
+	utilisation map[string]int
+}
+
 func count(rows map[class]*row, q *bridge.Queue, rentals []bridge.Rental, utilisation map[string]int) {
-	rented := machines(q.Cluster, rentals)
-	busy := map[string]bool{}
+	c := &counting{rows, q, machines(q.Cluster, rentals), map[string]bool{}, map[string]bool{}, utilisation}
 	for i := range q.Runs {
 		for _, n := range q.Runs[i].Nodes {
-			busy[n] = true
+			c.busy[n] = true
 		}
 	}
-	of := func(gpu string) *row {
-		key := class{q.Cluster, gpu}
-		if rows[key] == nil {
-			rows[key] = &row{}
-		}
-		return rows[key]
-	}
-	classes := map[string]bool{}
 	for i := range q.Nodes {
-		n := &q.Nodes[i]
-		m, ours := rented[n.Name]
-		gpus, gpu := int64(n.Shape.GPUs), n.Shape.GPUType
-		if ours {
-			gpus, gpu = int64(m.rental.Shape.GPUs), m.rental.Shape.GPUType
-		}
-		// A rented node that is not admitted yet serves nobody, and a dynamic one that
-		// is of no use is what an ended rental left.
-		if gpus <= 0 || ours && !m.admitted || !ours && n.Dynamic && !n.Usable {
-			continue
-		}
-		r, used := of(gpu), allocated(n, gpus, busy[n.Name])
-		if !ours {
-			classes[gpu] = true
-			r.owned += gpus
-			r.ownedBusy += used
-			continue
-		}
-		r.rented += gpus
-		r.rentedBusy += used
-		if pm, known := utilisation[n.Name]; known {
-			r.measured += used
-			r.useful += used * int64(pm)
-		}
+		c.node(&q.Nodes[i])
 	}
 	for i := range q.Demands {
 		d := &q.Demands[i]
 		if gpus := d.Shape.GPUs; gpus > 0 && (d.Standing == bridge.StandingHelps || d.Standing == bridge.StandingBehind) {
-			of(asked(d.Shape.GPUType, classes)).waiting += int64(gpus) * int64(d.Machines())
+			c.of(asked(d.Shape.GPUType, c.own)).waiting += int64(gpus) * int64(d.Machines())
 		}
+	}
+}
+
+// of is the row of a class.
+func (c *counting) of(gpu string) *row {
+	key := class{c.queue.Cluster, gpu}
+	if c.rows[key] == nil {
+		c.rows[key] = &row{}
+	}
+	return c.rows[key]
+}
+
+// node adds one node. A rented one that is not admitted yet serves nobody, and a
+// dynamic one that is of no use is what an ended rental left.
+func (c *counting) node(n *bridge.Node) {
+	m, ours := c.rented[n.Name]
+	if ours {
+		c.machine(n, m)
+		return
+	}
+	gpus := int64(n.Shape.GPUs)
+	if gpus <= 0 || n.Dynamic && !n.Usable {
+		return
+	}
+	c.own[n.Shape.GPUType] = true
+	r := c.of(n.Shape.GPUType)
+	r.owned += gpus
+	r.ownedBusy += allocated(n, gpus, c.busy[n.Name])
+}
+
+// machine adds the node of a rented machine.
+func (c *counting) machine(n *bridge.Node, m machine) {
+	gpus := int64(m.rental.Shape.GPUs)
+	if gpus <= 0 || !m.admitted {
+		return
+	}
+	r, used := c.of(m.rental.Shape.GPUType), allocated(n, gpus, c.busy[n.Name])
+	r.rented += gpus
+	r.rentedBusy += used
+	if pm, known := c.utilisation[n.Name]; known {
+		r.measured += used
+		r.useful += used * int64(pm)
 	}
 }
 
