@@ -296,7 +296,7 @@ func (d *Desk) weekRest(ctx context.Context, in *report.Input) (err error) {
 		return err
 	}
 	of := slices.DeleteFunc(slices.Clone(d.Rules.Budgets()), func(b bridge.Budget) bool { return !in.Covers(b.Account) })
-	if in.Balances, err = d.Reader.Balances(ctx, in.Made, of); err != nil {
+	if in.Balances, err = d.balancesAt(ctx, in, of); err != nil {
 		return err
 	}
 	if d.Capacity != nil && in.Account == "" {
@@ -319,4 +319,23 @@ func (d *Desk) weekRest(ctx context.Context, in *report.Input) (err error) {
 	}
 	in.Undelivered = &n
 	return nil
+}
+
+// balancesAt are those of the periods of the week's end. What is held is held
+// now, so nothing of it is in a period that is over.
+func (d *Desk) balancesAt(ctx context.Context, in *report.Input, of []bridge.Budget) ([]bridge.Balance, error) {
+	now, err := d.Reader.Balances(ctx, in.Made, of)
+	if err != nil || in.Made.Before(in.Week.To) {
+		return now, err
+	}
+	then, err := d.Reader.Balances(ctx, in.Week.To.Add(-time.Second), of)
+	if err != nil {
+		return nil, err
+	}
+	for i := range then {
+		if then[i].Period != now[i].Period {
+			then[i].Held.Micro = 0
+		}
+	}
+	return then, nil
 }

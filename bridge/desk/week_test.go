@@ -72,6 +72,7 @@ func shelf(t *testing.T) (*Desk, *archive) {
 	d, w := newWorld(t)
 	a := &archive{in: reporttest.Week()}
 	w.snap.Now = a.in.Made
+	w.spent["site"], w.spent["site/ai/nlp"] = usd(50), usd(20)
 	d.Weekly, d.Capacity = a, func() []bridge.Capacity { return a.in.Capacity }
 	for i := range a.in.Rentals {
 		r := a.in.Rentals[i]

@@ -18,7 +18,7 @@ const worth = 5
 // advice is part 10: what saves most, each with how much and the command that
 // does it or shows more.
 func (l *looked) advice(r *Report) []Advice {
-	all := slices.Concat(adviseMix(r), adviseWaste(r), l.adviseLost(r), l.adviseSpot(r), adviseStarts(r))
+	all := slices.Concat(adviseMix(r), adviseWaste(r), l.adviseLost(r), l.adviseSpot(), adviseStarts(r))
 	least := ratio(r.Spend.Total.Micro, worth, 1000)
 	all = slices.DeleteFunc(all, func(a Advice) bool { return a.Saves.Micro <= 0 || a.Saves.Micro < least })
 	slices.SortStableFunc(all, func(a, b Advice) int { return cmp.Compare(b.Saves.Micro, a.Saves.Micro) })
@@ -85,24 +85,33 @@ func (l *looked) adviseLost(r *Report) []Advice {
 }
 
 // adviseSpot is to let jobs that can go on from a checkpoint run on spot
-// machines: what those on demand cost, at the week's own price of spot machines
-// with the work lost on them.
-func (l *looked) adviseSpot(r *Report) []Advice {
-	if r.Spot.Effective == nil {
-		return nil
-	}
-	var cost, secs int64
-	n := 0
+// machines: what those on demand cost, against the week's own price of spot
+// machines of their class with the work lost on them.
+func (l *looked) adviseSpot() []Advice {
+	spot := map[string]int64{}
+	saved, n := int64(0), 0
 	for i := range l.rentals {
-		if p := &l.rentals[i]; p.Class == bridge.P2 && p.Pool.Market == bridge.OnDemand && p.gpus() > 0 && p.paid > 0 {
-			cost, secs = plus(cost, p.cost), secs+p.paid*p.gpus()
-			n++
+		p := &l.rentals[i]
+		gpu := p.Shape.GPUType
+		if p.Class != bridge.P2 || p.Pool.Market != bridge.OnDemand || p.gpus() == 0 || p.paid == 0 {
+			continue
+		}
+		if _, known := spot[gpu]; !known {
+			spot[gpu] = 0
+			for _, e := range l.elasticPrices(gpu) {
+				if e.name == SpotWithLoss {
+					spot[gpu] = e.micro
+				}
+			}
+		}
+		if price := spot[gpu]; price > 0 {
+			saved, n = plus(saved, p.cost-ratio(price, p.paid*p.gpus(), 3600)), n+1
 		}
 	}
-	saves := l.money(down(cost - ratio(r.Spot.Effective.Micro, secs, 3600)))
 	if n == 0 {
 		return nil
 	}
+	saves := l.money(down(saved))
 	return []Advice{{AdviseSpot, saves, "spillway prices", map[string]string{"n": strconv.Itoa(n)}}}
 }
 

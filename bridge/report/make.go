@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -187,11 +188,17 @@ func (l *looked) weeks(s *Spend) {
 	}
 }
 
-// budgets are shown as they are now. Costs round up and what is left down, so
-// that nobody spends what is not there.
+// budgets are shown in the period of the week's end, with what is held now, if
+// it is not over. Costs round up and what is left down, so that nobody spends
+// what is not there.
 func (l *looked) budgets(s *Spend) {
+	unused := 0
 	for i := range l.Balances {
 		b := &l.Balances[i]
+		if b.Posted.IsZero() && b.Held.IsZero() {
+			unused++
+			continue
+		}
 		line := BudgetLine{
 			Scope: b.Scope(), Period: b.Period, Hard: b.Hard,
 			Limit: floorOf(b.Limit), Posted: ceilOf(b.Posted), Held: ceilOf(b.Held),
@@ -206,7 +213,10 @@ func (l *looked) budgets(s *Spend) {
 		}
 		s.Budgets = append(s.Budgets, line)
 	}
-	if len(l.Balances) > 0 && !l.Made.Before(l.Week.To) {
+	if unused > 0 {
+		l.note(PartSpend, NoteBudgetsUnused, "n", strconv.Itoa(unused))
+	}
+	if len(s.Budgets) > 0 && !l.Made.Before(l.Week.To) {
 		l.note(PartSpend, NoteBudgetsNow, "made", l.Made.In(l.Week.Zone).Format("2006-01-02 15:04"))
 	}
 }

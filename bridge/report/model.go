@@ -128,7 +128,7 @@ type CapacityLine struct {
 	Cost bridge.Money        `json:"cost"`
 }
 
-// BudgetLine is a budget in its period that contains Made.
+// BudgetLine is a budget in its period that contains the week's end, or Made.
 type BudgetLine struct {
 	Scope  bridge.Scope `json:"scope"`
 	Period string       `json:"period"` // 2026-11-30, 2026-W49 or 2026-11

@@ -11,6 +11,7 @@ const (
 	NoteOneAccount       NoteCode = "one-account"
 	NoteFirstWeek        NoteCode = "first-week"
 	NoteBudgetsNow       NoteCode = "budgets-now"
+	NoteBudgetsUnused    NoteCode = "budgets-unused"
 	NoteNoHours          NoteCode = "no-hours"
 	NoteMeasured         NoteCode = "measured"
 	NoteAllocated        NoteCode = "allocated"

@@ -80,6 +80,7 @@ func (l *looked) lines(s *Spend, now, before map[string]int64) []TopLine {
 	names = slices.DeleteFunc(names, func(n string) bool { return now[n] == 0 })
 	out := []TopLine{}
 	var exact []int64
+	was := int64(0) // of the others
 	for i, n := range names {
 		named := len(names)
 		if names[named-1] == "" {
@@ -89,8 +90,13 @@ func (l *looked) lines(s *Spend, now, before map[string]int64) []TopLine {
 			if i == topLines {
 				out, exact = append(out, TopLine{}), append(exact, 0)
 			}
-			out[topLines].Others++
+			others := &out[topLines]
+			others.Others++
 			exact[topLines] = plus(exact[topLines], now[n])
+			if before != nil && len(l.Weeks) >= 2 {
+				was = plus(was, before[n])
+				others.Before = l.ptr(up(was))
+			}
 			continue
 		}
 		line := TopLine{Name: n}
