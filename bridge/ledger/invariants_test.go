@@ -216,8 +216,7 @@ func TestI14ReplayOfTheJournalGivesTheSums(t *testing.T) {
 			start, end := ledger.Span(d.now, b.Every, b.Zone)
 			for i := range d.chain {
 				tx := &d.chain[i]
-				spent := bridge.Scope{Account: tx.Account, Cloud: tx.Cloud, GPU: tx.GPU}
-				if tx.Amount.Currency != "USD" || !s.Covers(spent) {
+				if tx.Amount.Currency != "USD" || !s.Covers(tx.Scope()) {
 					continue
 				}
 				held += lineOf(tx, ledger.Held)

@@ -127,8 +127,8 @@ func replay(h Hold, known bool, t *Transaction) (Hold, error) {
 		return h, fmt.Errorf("%s of %s: %w", t.Kind, t.Rental, ErrOpen)
 	case corrects == (t.Key == "" || t.Used.IsZero()):
 		return h, fmt.Errorf("%s of %s with key %q, used at %s: %w", t.Kind, t.Rental, t.Key, t.Used, ErrCorrection)
-	case known && (t.Account != h.Account || t.Cloud != h.Cloud || t.GPU != h.GPU):
-		return h, fmt.Errorf("%s of %s for %s, its hold is for %s", t.Kind, t.Rental, bridge.Scope{Account: t.Account, Cloud: t.Cloud, GPU: t.GPU}, h.Scope())
+	case known && t.Scope() != h.Scope():
+		return h, fmt.Errorf("%s of %s for %s, its hold is for %s", t.Kind, t.Rental, t.Scope(), h.Scope())
 	}
 	var err error
 	switch t.Kind {

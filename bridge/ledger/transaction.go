@@ -90,6 +90,11 @@ func (t *Transaction) Seal(head Head) Head {
 	return Head{t.Seq, t.Hash}
 }
 
+// Scope is where the transaction counts; an overage: what its budget covers.
+func (t *Transaction) Scope() bridge.Scope {
+	return bridge.Scope{Account: t.Account, Cloud: t.Cloud, GPU: t.GPU}
+}
+
 // Arose is when the cost arose, which is the period that it counts in.
 func (t *Transaction) Arose() time.Time {
 	if t.Used.IsZero() {

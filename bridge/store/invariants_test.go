@@ -130,14 +130,10 @@ func TestI04AKeyStandsForOneContent(t *testing.T) {
 func TestI05ChildrenSumToTheirParent(t *testing.T) {
 	tree := newTree(t, memory(t), 1000)
 	tree.rush(t, 4, 30)
-	type key struct {
-		bridge.Account
-		cloud, gpu string
-	}
-	leaves := map[key][2]int64{}
+	leaves := map[bridge.Scope][2]int64{}
 	for _, tx := range checkedLedger(t, tree.s) {
+		sum := leaves[tx.Scope()]
 		for _, l := range tx.Lines {
-			sum := leaves[key{tx.Account, tx.Cloud, tx.GPU}]
 			switch l.Book {
 			case ledger.Posted:
 				sum[0] += l.Amount.Micro
@@ -145,13 +141,13 @@ func TestI05ChildrenSumToTheirParent(t *testing.T) {
 				sum[1] += l.Amount.Micro
 			case ledger.Room, ledger.Overage:
 			}
-			leaves[key{tx.Account, tx.Cloud, tx.GPU}] = sum
 		}
+		leaves[tx.Scope()] = sum
 	}
 	for _, b := range tree.balances(t) {
 		var posted, held int64
-		for k, sum := range leaves {
-			if b.Scope().Covers(bridge.Scope{Account: k.Account, Cloud: k.cloud, GPU: k.gpu}) {
+		for spent, sum := range leaves {
+			if b.Scope().Covers(spent) {
 				posted, held = posted+sum[0], held+sum[1]
 			}
 		}
