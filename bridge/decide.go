@@ -95,6 +95,7 @@ type look struct {
 	drafts   []*draft
 	needed   map[RentalID]bool // rentals a pending demand is served by
 	spots    spotCount
+	extent   *extent // of the catalog; made when asked for
 }
 
 func (d *Decider) look(s *Snapshot) *look {

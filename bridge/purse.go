@@ -9,7 +9,8 @@ import (
 // purse is what one budget still allows while a plan is being made.
 type purse struct {
 	scope    Scope
-	narrow   bool // it covers one cloud or class alone
+	narrow   bool     // it covers one cloud or class alone
+	offers   offerSet // that count in it; made when asked for
 	left     int64
 	asked    int64 // by questions; they take nothing, and none asks for more than a yes could give
 	currency Currency

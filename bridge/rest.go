@@ -1,7 +1,10 @@
 package bridge
 
 import (
+	"math"
 	"math/bits"
+	"slices"
+	"sort"
 	"time"
 )
 
@@ -94,46 +97,126 @@ func (l *look) attempt(b *batch, o *opening, v *Verdict, want int, why Reason) (
 func (l *look) passOver(b *batch, o *opening, d *draft) bool {
 	question := d.order.Ask != ""
 	x, money := b.rest[index(question)], o.payer.money()
-	if x == nil || x.version != l.catalog.version || x.view != b.view || x.money != money || x.limit != b.limit {
-		x = &rest{version: l.catalog.version, view: b.view, limit: b.limit, money: money, beyond: l.unpaid(b, o, question)}
-		b.rest[index(question)] = x
+	same := x != nil && x.version == l.catalog.version && x.view == b.view && x.limit == b.limit
+	if !same || x.money != money {
+		beyond := l.unpaid(b, o, question)
+		if !same || !slices.Equal(x.beyond, beyond) { // else the choices hold
+			x = &rest{version: l.catalog.version, view: b.view, limit: b.limit, beyond: beyond}
+			b.rest[index(question)] = x
+		}
+		x.money = money
 	}
 	x.used = true
 	return x.beyond.has(d.offer)
 }
 
-// unpaid are the offers that fit and are beyond the payer's budgets.
+// unpaid are the offers that fit and are beyond the payer's budgets, or in none.
+// Offers lie in order of rate: from a certain rate on, all of a budget are beyond
+// it, and a budget that has more than any of them could cost needs no look.
 func (l *look) unpaid(b *batch, o *opening, question bool) offerSet {
-	out := newOfferSet(len(l.catalog.offers))
-	for w, fits := range l.fitting(b.key.shape) {
-		for set := fits; set != 0; set &= set - 1 {
-			i := w<<6 + bits.TrailingZeros64(set)
-			if b.view.barred[i] != "" {
-				continue
-			}
-			hold, ok := l.worst(b, o.terms, i)
-			if !ok || !o.payer.pays(l.catalog.offers[i], hold, question, o.terms.Ask) {
-				out.add(i)
+	t, fits := o.terms, l.fitting(b.key.shape)
+	out, covered := newOfferSet(len(l.catalog.offers)), newOfferSet(len(l.catalog.offers))
+	most := l.mostWorst(b, t)
+	for _, p := range o.payer.purses {
+		set, has := p.offersOf(l.catalog), p.has(question, t.Ask)
+		for w := range covered {
+			covered[w] |= fits[w] & set[w]
+		}
+		if has >= most {
+			continue
+		}
+		from := l.catalog.from(dearest(max(has, 0)+1, needOf(t, b.limit), b.least(t)))
+		for w := range out {
+			in := fits[w] & set[w]
+			out[w] |= in & atLeast(from, w)
+			for left := in &^ out[w]; left != 0; left &= left - 1 {
+				i := w<<6 + bits.TrailingZeros64(left)
+				if hold, ok := l.worst(b, t, i); b.view.barred[i] == "" && (!ok || hold > max(has, 0)) {
+					out.add(i)
+				}
 			}
 		}
+	}
+	for w := range out {
+		out[w] |= fits[w] &^ covered[w]
 	}
 	return out
 }
 
-// pays reports whether all budgets that an offer counts in, and at least one,
-// let an amount through.
-func (y *payer) pays(o *Offer, micro int64, question, mayAsk bool) bool {
-	spent, covered := Scope{y.full, o.Pool.Cloud, o.Shape.GPUType}, false
-	for i, b := range y.purses {
-		if !b.covers(spent) {
-			continue
-		}
-		covered = true
-		if y.purses[i:i+1].stop(micro, micro, question, mayAsk) != nil {
-			return false
+// has is the most that a purchase, or a question, may take of the budget.
+func (b *purse) has(question, mayAsk bool) int64 {
+	if !question {
+		return b.left
+	}
+	most := int64(math.MaxInt64)
+	if !mayAsk {
+		most = b.left
+	}
+	if b.hard {
+		most = min(most, b.left-b.asked)
+	}
+	return most
+}
+
+// offersOf are the offers that count in the budget.
+func (b *purse) offersOf(c *catalog) offerSet {
+	if b.offers != nil {
+		return b.offers
+	}
+	b.offers = newOfferSet(len(c.offers))
+	for i, o := range c.offers {
+		if b.covers(Scope{b.scope.Account, o.Pool.Cloud, o.Shape.GPUType}) {
+			b.offers.add(i)
 		}
 	}
-	return covered
+	return b.offers
+}
+
+// from is the first offer of a rate, or of more.
+func (c *catalog) from(rate int64) int {
+	return sort.Search(len(c.offers), func(i int) bool { return c.offers[i].Rate.Micro >= rate })
+}
+
+// atLeast are the bits of word w of a set that are for offer i and those after it.
+func atLeast(i, w int) uint64 {
+	switch i -= w << 6; {
+	case i <= 0:
+		return ^uint64(0)
+	case i >= 64:
+		return 0
+	}
+	return ^uint64(0) << i
+}
+
+// extent is what no offer exceeds.
+type extent struct {
+	rate       int64
+	boot, paid time.Duration // paid: what is charged whatever the life
+}
+
+func extentOf(c *catalog) *extent {
+	e := &extent{}
+	for _, o := range c.offers {
+		e.rate = max(e.rate, o.Rate.Micro)
+		e.boot = max(e.boot, o.Boot)
+		e.paid = max(e.paid, o.Minimum, o.Term, o.Step)
+	}
+	return e
+}
+
+// mostWorst is no less than what the first machines of an order are held for, on
+// any offer.
+func (l *look) mostWorst(b *batch, t *Terms) int64 {
+	if l.extent == nil {
+		l.extent = extentOf(l.catalog)
+	}
+	rate := Rate{Micro: max(l.extent.rate/1000*SpotHeadroomPM+SpotHeadroomPM, t.MaxRate.Micro), Currency: b.view.currency}
+	life := lifeOf(t, b.limit, l.extent.boot)
+	hold, err := rate.Cost(max(life, l.extent.paid)+l.extent.paid, b.least(t), RoundUp)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return hold.Micro + int64(b.least(t)) // each machine may be rounded by itself
 }
 
 // money is a hash of all that pays depends on.
@@ -157,7 +240,7 @@ func (l *look) allRefused(b *batch, o *opening, v *Verdict, x *rest, question bo
 	}
 	at, budgets := p.offer, l.budgetsOf(o.payer, p.offer)
 	for i := 0; i < len(l.catalog.offers) && len(budgets) == 0; i++ {
-		if x.beyond.has(i) {
+		if x.beyond.has(i) && b.view.barred[i] == "" {
 			at, budgets = i, l.budgetsOf(o.payer, i)
 		}
 	}
