@@ -22,6 +22,20 @@
 // transaction that names the overrun. An overage moves overage to room. It
 // gives room to nobody: it records why posted and held may exceed a limit.
 //
+// A transaction also names the cloud and the class of GPU that its rental is on,
+// so that a budget may be of one cloud or one class. They are fixed with the
+// hold; a hold of before they were kept names neither, until it ends.
+//
+// # Corrections
+//
+// A provider's bill, credit or refund comes after the end. It changes the cost
+// of a settled hold by an entry of its own, which moves room to posted or back,
+// in the period in which the cost arose. Its key counts once. No cost falls below
+// nothing.
+//
+// Capacity that is paid for anyway has a hold of nothing: two entries without
+// lines say from when to when its machines were there.
+//
 // # Periods
 //
 // A post counts in the period in which it is posted. What a hold still holds
@@ -46,5 +60,31 @@
 // # Chain
 //
 // Each transaction carries a hash of its content and of the hash before it.
-// [Verify] finds a row that was changed, is missing or stands elsewhere.
+// [Verify] finds a row that was changed, is missing or stands elsewhere. What
+// transactions gained later is hashed only where it is set, so older ones verify.
+//
+// # Invariants
+//
+// Each is held by tests of its name, TestI01 to TestI18, or by those named here:
+//
+//	I01 debits equal credits, per entry and currency    here
+//	I02 no admissions exceed a budget, however many     package store; there also TestStoreKeepsTheBooksWhateverHappens
+//	I03 a hold ends once                                package store
+//	I04 a key stands for one content                    package store; requests by hand: TestTheSameRequestRentsOnce of package desk
+//	I05 children sum to their parent                    package store
+//	I06 nothing is held without a live rental           package store, killed at any time; TestKilledAtEveryRowOfAWrite
+//	I07 one rental, one set of machines; one request,   TestINV_I25_CrashAtEveryCall and TestC_F08 of package engine;
+//	    one rental                                      TestTheSameKeySentAtOnceRentsOnce of package desk
+//	I08 posted falls by a named entry alone             here
+//	I09 days add up to their month, in any zone         package store
+//	I10 one decision, by another, in time, on the       TestEveryOrderOfAnswersGivesOneOutcome of package desk;
+//	    question that is open                           TestAnswersThatDoNotFitTheQuestion of package store
+//	I11 a hold covers whatever obeys it                 here; orders: TestHoldIsTheWorstCase of package bridge
+//	I12 an unknown price is never zero                  package bridge
+//	I13 a name is told once                             package store
+//	I14 the journal gives the tables                    here; the stored ones: TestStoreKeepsTheBooksWhateverHappens of package store
+//	I15 shown left is no more than left                 here
+//	I16 an old period frees and blocks nothing          package store
+//	I17 the order of deliveries changes nothing         the command's package; the deliveries themselves: TestB_F16 of package bot
+//	I18 the chain of hashes shows every change          here; the stored one: TestLedgerCheckFindsWhatWasTamperedWith of package store
 package ledger

@@ -14,8 +14,11 @@
 //
 //   - a rental changes from the version that was read, else bridge.ErrVersion
 //   - a state changes by one event of bridge.Advance at most
-//   - money is held by Reserve and Approve, ended by Settle, and by nothing else
+//   - money is held by Reserve and Approve, ended by Settle, and by nothing else;
+//     what a rental cost changes after that by Correct alone
+//   - the account, the cloud and the class of GPU of a rental stay while it is held
 //   - posted + held stays within every budget, but for an overage that an
 //     approver allowed and an overrun that really happened
-//   - ledger and news are append-only
+//   - ledger, news and bills are append-only
+//   - a key or a name that was used stands for what it was used for
 package store
