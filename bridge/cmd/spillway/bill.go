@@ -61,7 +61,7 @@ func (c *billFile) read(a *app) (desk.BillRequest, *bill.File, error) {
 	}
 	defer func() { _ = in.Close() }() // it was only read
 	words := billTexts[a.lang()]
-	o.Progress = func(lines int) { fmt.Fprintf(a.errs, words.reading+"\n", lines) }
+	o.Progress = func(lines int) { fmt.Fprintf(a.errs, words.reading+"\n", words.lines(lines)) }
 	f, err := bill.Read(in, o)
 	if faults, ok := errors.AsType[*bill.Faults](err); ok {
 		return q, nil, c.sayFaults(a, faults)
@@ -111,9 +111,10 @@ func (c *billFile) options() (bill.Options, error) {
 }
 
 const billKeys = `JSON keys: cloud, from, to, currency, lines, matched[], differing[], waiting[], missing[] (each: rental, account, state,
-machines, lines, from, to, metered, was, billed, difference, why, fx[], invoices[], corrections[]), stray[] (line, why,
-other), not_ours[], metered, was, billed, change, done, added, known, corrected; of a file: read (rows, loose[], encoding,
-focus).`
+machines, lines, from, to, metered, was, billed, difference, why, fx[], invoices[], corrections[] (key, rental, kind,
+amount, used, who, memo, fx)), stray[] (cloud, invoice, key, machine, rental, from, to, kind, amount, text, row, store,
+why, other), not_ours[] (kind, lines, amount), metered, was, billed, change, done, added, known, corrected; of a file:
+read (rows, loose[], encoding, focus).`
 
 type billCheckCmd struct {
 	format
@@ -183,7 +184,7 @@ func (c *billImportCmd) Run(a *app) error {
 		if err := c.print(a, readOf(plan, f), func(p *page) { sayBill(p, &plan, f, a.lang()) }); err != nil {
 			return err
 		}
-		if err := a.confirm(false, fmt.Sprintf(words.confirm, plan.Added, plan.Corrected, plan.Change)); err != nil {
+		if err := a.confirm(false, fmt.Sprintf(words.confirm, words.lines(plan.Added), words.made(plan.Corrected), signed(plan.Change))); err != nil {
 			return err
 		}
 	}
@@ -196,7 +197,7 @@ func (c *billImportCmd) Run(a *app) error {
 			sayBill(p, &got, f, a.lang())
 			return
 		}
-		p.line(words.done, got.Added, got.Known, got.Corrected, got.Change)
+		p.line(words.done, words.lines(got.Added), got.Known, words.made(got.Corrected), signed(got.Change))
 	})
 }
 

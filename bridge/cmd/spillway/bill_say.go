@@ -27,6 +27,8 @@ func readOf(a desk.BillAnswer, f *bill.File) billOf {
 
 // billWords are the words of one language around the figures of a bill.
 type billWords struct {
+	lines, rentals, made func(n int) string
+
 	reading, unreadable, more, confirm, done     string
 	title, totals, read, nothing                 string
 	differing, waiting, missing, stray, notOurs  string
@@ -34,28 +36,40 @@ type billWords struct {
 	matched, loose, sum, corrected, wouldCorrect string
 }
 
+// counted counts things in a language without plurals.
+func counted(format string) func(int) string {
+	return func(n int) string { return fmt.Sprintf(format, n) }
+}
+
+// plural counts things in English.
+func plural(one string) func(int) string {
+	return func(n int) string { return countWith(int64(n), one, one+"s") }
+}
+
 var billTexts = map[desk.Lang]billWords{
 	desk.English: {
-		reading: "%d lines read", unreadable: "%s was not read, and nothing was stored:", more: "and more",
-		confirm: "Store %d lines and make %d corrections, %s together?",
-		done:    "%d lines stored (%d were known), %d corrections made, %s together.",
-		title:   "Bill of %s, %s to %s:", totals: "Books %s, billed %s.", read: "%d lines read (%s), %d of them of rentals.",
-		nothing: "Nothing differs.", matched: "%d rentals are billed as metered.",
+		lines: plural("line"), rentals: plural("rental"), made: plural("correction"),
+		reading: "%s read", unreadable: "%s was not read, and nothing was stored:", more: "and more",
+		confirm: "Store %s and make %s, %s together?",
+		done:    "%s stored (%d known before), %s made, %s together.",
+		title:   "Bill of %s, %s to %s:", totals: "Books %s, billed %s.", read: "%s read (%s), %d of rentals.",
+		nothing: "Nothing differs.", matched: "As metered: %s.",
 		differing: "Differ:", waiting: "Wait:", missing: "Without a line:", stray: "Lines that belong to no rental for certain (never settled by themselves):",
-		notOurs: "Not ours:", loose: "Without a machine or a tag:", sum: "  %s: %d lines, %s",
+		notOurs: "Not ours:", loose: "Without a machine or a tag:", sum: "  %s: %s, %s",
 		heading: "RENTAL\tACCOUNT\tBOOKS\tBILLED\tDIFFERENCE\tWHY, PERHAPS", lineHeading: "LINE\tINVOICE\tRENTAL\tMACHINE\tAMOUNT\tWHY",
-		corrected: "%d lines stored (%d were known). %d corrections made: %s.", wouldCorrect: "An import would store %d lines (%d are known) and make %d corrections: %s.",
+		corrected: "%s stored (%d known before), %s made: %s.", wouldCorrect: "An import would store %s (%d known before) and make %s: %s.",
 	},
 	desk.Chinese: {
-		reading: "已读取 %d 行", unreadable: "%s 未能读取，没有保存任何内容：", more: "还有更多",
-		confirm: "保存 %d 行并作 %d 笔更正，共 %s？",
-		done:    "已保存 %d 行（%d 行已有），已更正 %d 笔，共 %s。",
-		title:   "%s 的账单，%s 至 %s：", totals: "账上 %s，账单 %s。", read: "读取 %d 行（%s），其中 %d 行属于租用。",
-		nothing: "没有差异。", matched: "%d 个租用与计量一致。",
+		lines: counted("%d 行"), rentals: counted("%d 个租用"), made: counted("%d 笔更正"),
+		reading: "已读取 %s", unreadable: "%s 未能读取，没有保存任何内容：", more: "还有更多",
+		confirm: "保存 %s 并作 %s，共 %s？",
+		done:    "已保存 %s（另有 %d 行早已保存），已作 %s，共 %s。",
+		title:   "%s 的账单，%s 至 %s：", totals: "账上 %s，账单 %s。", read: "读取 %s（%s），其中 %d 行属于租用。",
+		nothing: "没有差异。", matched: "与计量一致：%s。",
 		differing: "有差异：", waiting: "等待：", missing: "没有明细：", stray: "不能确定属于哪个租用的明细（不会自动入账）：",
-		notOurs: "不属于我们：", loose: "没有机器或标签：", sum: "  %s：%d 行，%s",
+		notOurs: "不属于我们：", loose: "没有机器或标签：", sum: "  %s：%s，%s",
 		heading: "租用\t账户\t账上\t账单\t差额\t可能的原因", lineHeading: "行\t发票\t租用\t机器\t金额\t原因",
-		corrected: "已保存 %d 行（%d 行已有），已更正 %d 笔：%s。", wouldCorrect: "导入将保存 %d 行（%d 行已有）并更正 %d 笔：%s。",
+		corrected: "已保存 %s（另有 %d 行早已保存），已作 %s：%s。", wouldCorrect: "导入将保存 %s（另有 %d 行早已保存）并作 %s：%s。",
 	},
 }
 
@@ -64,11 +78,11 @@ func sayBill(p *page, a *desk.BillAnswer, f *bill.File, lang desk.Lang) {
 	w := billTexts[lang]
 	p.line(w.title, a.Cloud, desk.Clock(a.From), desk.Clock(a.To))
 	if f != nil {
-		p.line(w.read, f.Rows, f.Encoding, a.Lines)
+		p.line(w.read, w.lines(f.Rows), f.Encoding, a.Lines)
 	}
 	p.line(w.totals, a.Was, a.Billed)
 	if len(a.Matched) > 0 {
-		p.line(w.matched, len(a.Matched))
+		p.line(w.matched, w.rentals(len(a.Matched)))
 	}
 	for _, part := range []struct {
 		title string
@@ -88,9 +102,9 @@ func sayBill(p *page, a *desk.BillAnswer, f *bill.File, lang desk.Lang) {
 	p.line("")
 	switch {
 	case a.Done:
-		p.line(w.corrected, a.Added, a.Known, a.Corrected, signed(a.Change))
+		p.line(w.corrected, w.lines(a.Added), a.Known, w.made(a.Corrected), signed(a.Change))
 	case a.Added > 0 || a.Corrected > 0:
-		p.line(w.wouldCorrect, a.Added, a.Known, a.Corrected, signed(a.Change))
+		p.line(w.wouldCorrect, w.lines(a.Added), a.Known, w.made(a.Corrected), signed(a.Change))
 	default:
 		p.line("%s", w.nothing)
 	}
@@ -144,7 +158,7 @@ func saySums(p *page, title string, sums []bill.Sum, lang desk.Lang) {
 	p.line("")
 	p.line("%s", title)
 	for i := range sums {
-		p.line(billTexts[lang].sum, lang.BillKind(sums[i].Kind), sums[i].Lines, sums[i].Amount)
+		p.line(billTexts[lang].sum, lang.BillKind(sums[i].Kind), billTexts[lang].lines(sums[i].Lines), sums[i].Amount)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"spillway.sh/spillway/bot"
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/bill"
 	"spillway.sh/spillway/bridge/cmd/spillway/drill"
 	"spillway.sh/spillway/bridge/desk"
 )
@@ -53,6 +54,7 @@ func TestHelpNamesEveryKeyOfItsJSON(t *testing.T) {
 		{approveCmd{}.Help(), []any{desk.DecideAnswer{}, desk.QuestionAnswer{}, desk.Question{}}},
 		{denyCmd{}.Help(), []any{desk.DecideAnswer{}}},
 		{drillCmd{}.Help(), []any{drill.Result{}, drill.Step{}}},
+		{billCheckCmd{}.Help(), []any{billOf{}, billRead{}, bill.Case{}, bill.StrayLine{}, bill.Sum{}, bridge.Correction{}}},
 		{ledgerCheckCmd{}.Help(), []any{desk.LedgerAnswer{}}},
 		{doctorCmd{}.Help(), []any{doctorAnswer{}, finding{}}},
 		{botDoctorCmd{}.Help(), []any{botDoctorAnswer{}, bot.Finding{}}},
