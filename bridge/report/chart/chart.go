@@ -5,6 +5,7 @@ import (
 	"html"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-analyze/charts"
@@ -97,12 +98,10 @@ func render(p *picture, k Kind, format string, s Size, t Theme) ([]byte, error) 
 func pictureOf(k Kind, r *report.Report, g report.Lang) (picture, error) {
 	t := drawn(textsOf(g), has)
 	draw := map[Kind]func(*report.Report, *texts) picture{Spend: spendPicture, Demand: demandPicture, Month: monthPicture, Top: topPicture}
-	for _, known := range Kinds(r) {
-		if known == k {
-			return draw[k](r, t), nil
-		}
+	if !slices.Contains(Kinds(r), k) {
+		return picture{}, fmt.Errorf("draw chart %s: the report has no figures for it", k)
 	}
-	return picture{}, fmt.Errorf("draw chart %s: the report has no figures for it", k)
+	return draw[k](r, t), nil
 }
 
 // drawn are texts that a font can draw; English, of which it has every letter,

@@ -85,7 +85,7 @@ var shownIn = map[report.Part][]chart.Kind{
 func pageOf(r *report.Report, g report.Lang) (*page, error) {
 	p := &page{
 		Lang: tagOf(g), Title: r.Title(g), Span: r.Span(g), Sentence: tied(r.Sentence(g), 0), Colon: ": ",
-		Style: template.CSS(":root{" + chart.Variables(chart.Light) + "}" +
+		Style: template.CSS(":root{" + chart.Variables(chart.Light) + "}" + //nolint:gosec // constants of the program
 			"@media screen and (prefers-color-scheme:dark){:root{" + chart.Variables(chart.Dark) + "}}" + style),
 	}
 	if g == report.Chinese {

@@ -198,7 +198,8 @@ func TestAnEmptyWeekIsAPageToo(t *testing.T) {
 }
 
 func TestAPageIsTheSameTwice(t *testing.T) {
-	if written(t, sample(t), report.Chinese) != written(t, sample(t), report.Chinese) {
+	first := written(t, sample(t), report.Chinese)
+	if second := written(t, sample(t), report.Chinese); first != second {
 		t.Error("two pages of one report differ")
 	}
 }

@@ -43,23 +43,8 @@ type cell struct {
 
 func tableOf(t *report.Table) table {
 	out := table{Table: *t, Folded: len(t.Rows) >= folded && t.Title != "", Broad: len(t.Columns) >= broad}
-	for i, c := range t.Columns {
-		col := column{Column: c}
-		units := map[string]bool{}
-		for k := range t.Rows {
-			if x := t.Rows[k].Cells[i]; x.Value != "" {
-				units[x.Unit] = true
-			}
-		}
-		if !c.Text && len(units) > 1 {
-			col.Own = true
-		}
-		if !c.Text && len(units) == 1 {
-			for u := range units {
-				col.Unit = u
-			}
-		}
-		out.Columns = append(out.Columns, col)
+	for i := range t.Columns {
+		out.Columns = append(out.Columns, columnOf(t, i))
 	}
 	for i := range t.Rows {
 		r := row{Row: t.Rows[i]}
@@ -77,4 +62,23 @@ func tableOf(t *report.Table) table {
 		out.Rows = append(out.Rows, r)
 	}
 	return out
+}
+
+// columnOf works out where the units of a column are to be.
+func columnOf(t *report.Table, i int) column {
+	col := column{Column: t.Columns[i]}
+	if col.Text {
+		return col
+	}
+	units := map[string]bool{}
+	for k := range t.Rows {
+		if x := t.Rows[k].Cells[i]; x.Value != "" {
+			units[x.Unit] = true
+			col.Unit = x.Unit
+		}
+	}
+	if col.Own = len(units) > 1; col.Own {
+		col.Unit = ""
+	}
+	return col
 }
