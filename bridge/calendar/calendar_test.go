@@ -13,6 +13,7 @@ import (
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/ledger"
+	"spillway.sh/spillway/bridge/store"
 )
 
 var (
@@ -304,5 +305,51 @@ func TestTheCalendarIsKept(t *testing.T) {
 	}
 	if want := []string{"daily 2026-10-24"}; !slices.Equal(b.told(), want) {
 		t.Errorf("told %q, want %q", b.told(), want)
+	}
+}
+
+// The store that takes each name once is the real one: over a restart, and for
+// two calendars at once.
+func TestARealStoreTakesEachOnce(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Date(2026, 11, 30, 9, 30, 0, 0, time.UTC)
+	for range 2 {
+		s, err := store.Open(t.Context(), dir, store.Options{Now: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{
+			Store: s, Since: now.AddDate(0, 0, -3), Reports: Reports{Daily: &nine, Weekly: &weekly},
+			Budgets: []bridge.Budget{{Account: "acme", Every: bridge.Month, Limit: usd(100)}},
+		}
+		keep(t, now, now.Add(3*time.Minute), New(o), New(o))
+		news, err := s.NewsBetween(t.Context(), now.AddDate(0, 0, -1), now.AddDate(0, 0, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, n := range news {
+			got = append(got, string(n.Kind)+" "+n.Text)
+		}
+		if want := []string{"daily 2026-11-29", "weekly 2026-W48"}; !slices.Equal(got, want) {
+			t.Errorf("told %q, want %q", got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What is posted of a period's last minute comes a little after its end, and counts.
+func TestAPeriodIsCountedWhenItsLastMinuteIsPosted(t *testing.T) {
+	b := &books{}
+	end := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	b.post(end.Add(-time.Hour), "acme", 5)
+	c := New(Options{Store: b, Since: end.AddDate(0, 0, -1), Budgets: []bridge.Budget{{Account: "acme", Every: bridge.Month, Limit: usd(100)}}})
+	keep(t, end, end.Add(2*time.Minute), c)
+	b.post(end.Add(-time.Minute), "acme", 2)
+	keep(t, end.Add(2*time.Minute), end.Add(10*time.Minute), c)
+	if len(b.news) != 1 || b.news[0].Cost != usd(7) {
+		t.Errorf("told %+v", b.news)
 	}
 }

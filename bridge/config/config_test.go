@@ -60,9 +60,11 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	monday := time.Monday
 	want := &Config{
 		StateDir: "/state", Socket: "/run/spillway/spillway.sock", Cycle: time.Second,
 		Clusters: []Cluster{{Name: "main", Slurm: &Slurm{Read: "text"}}},
+		Reports:  Reports{Daily: &Clock{Hour: 9}, Weekly: &Clock{Hour: 9, Weekday: &monday}},
 		Limits:   DefaultLimits(), Log: Log{Level: slog.LevelInfo, Format: "text"},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
