@@ -124,17 +124,9 @@ func (b *Bot) bringCard(ctx context.Context, p *bridge.Parcel, e *talk.Effect) e
 		}
 	}
 	there := len(copies) > 0
-	place := firstOf(e.Channel, e.User)
-	if e.Edit && !there {
-		return done()
-	}
-	if e.Account != "" && place == "" && !e.Edit {
-		if place, err = b.who.slackOf(ctx, e.Account); err != nil {
-			return err
-		}
-		if place = firstOf(place, e.Else); place == "" && !there {
-			return &errDrop{"no Slack user", fmt.Errorf("account %s", e.Account)}
-		}
+	place, err := b.placeOf(ctx, e, there)
+	if err != nil {
+		return err
 	}
 	for _, c := range copies {
 		if c.Hash == hash {
@@ -152,22 +144,41 @@ func (b *Bot) bringCard(ctx context.Context, p *bridge.Parcel, e *talk.Effect) e
 			shown = append(shown, c)
 		}
 	}
-	if place == "" && !there {
-		place = b.o.Channel
+	if place != "" && !slices.ContainsFunc(copies, func(c bridge.Copy) bool { return c.Channel == place || c.Target == place }) {
+		where, err := b.post(ctx, p, place, "", e.Key, &e.Message)
+		if err != nil {
+			return errors.Join(err, b.keepShown(ctx, shown))
+		}
+		// The first edit after it need not wait.
+		shown = append(shown, bridge.Copy{Key: e.Key, Channel: where.Channel, TS: where.TS, Target: place, Hash: hash, At: b.o.Clock().Add(-cardEvery)})
 	}
-	if place == "" || e.Edit || slices.ContainsFunc(copies, func(c bridge.Copy) bool { return c.Channel == place || c.Target == place }) {
-		return done()
-	}
-	where, err := b.post(ctx, p, place, "", e.Key, &e.Message)
-	if err == nil {
-		err = b.picture(ctx, p, e)
-	}
-	if err != nil {
+	if err := b.picture(ctx, p, e); err != nil {
 		return errors.Join(err, b.keepShown(ctx, shown))
 	}
-	// The first edit after it need not wait.
-	shown = append(shown, bridge.Copy{Key: e.Key, Channel: where.Channel, TS: where.TS, Target: place, Hash: hash, At: b.o.Clock().Add(-cardEvery)})
 	return done()
+}
+
+// placeOf is where a card is to be shown besides where it is; empty: nowhere.
+func (b *Bot) placeOf(ctx context.Context, e *talk.Effect, there bool) (string, error) {
+	place := firstOf(e.Channel, e.User)
+	switch {
+	case e.Edit:
+		return "", nil
+	case place != "":
+		return place, nil
+	case e.Account == "" && there:
+		return "", nil
+	case e.Account == "":
+		return b.o.Channel, nil
+	}
+	user, err := b.who.slackOf(ctx, e.Account)
+	if err != nil {
+		return "", err
+	}
+	if place = firstOf(user, e.Else); place == "" && !there {
+		return "", &errDrop{"no Slack user", fmt.Errorf("account %s", e.Account)}
+	}
+	return place, nil
 }
 
 // keepShown keeps what of a card's copies was edited before one failed.

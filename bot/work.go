@@ -242,12 +242,7 @@ func pack(in *talk.Interaction, effects []talk.Effect) ([]bridge.Parcel, error) 
 			}
 			p.Target = "reply:" + e.User
 		case talk.Card:
-			// An edit never takes the place of a first showing that still waits.
-			target := firstOf(e.Channel, e.User, e.Account)
-			p.Key, p.Target = "card:"+e.Key+"@"+target, "card:"+e.Key
-			if e.Edit {
-				p.Key = "edit:" + e.Key + "@" + target
-			}
+			p.Key, p.Target = cardKey(&e), "card:"+e.Key
 		case talk.Thread, talk.Upload:
 			p.Target = "card:" + e.Key
 		case talk.Direct:
@@ -270,6 +265,16 @@ func pack(in *talk.Interaction, effects []talk.Effect) ([]bridge.Parcel, error) 
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// cardKey names what is shown of a card, and to whom. An edit never takes the
+// place of a first showing that still waits.
+func cardKey(e *talk.Effect) string {
+	kind := "card:"
+	if e.Edit {
+		kind = "edit:"
+	}
+	return kind + e.Key + "@" + firstOf(e.Channel, e.User, e.Account)
 }
 
 func firstOf(words ...string) string {

@@ -44,9 +44,13 @@ func reporting(s bridge.State) desk.Rental {
 	first := r.Machines[0]
 	r.Count, r.Machines = 5, nil
 	for i, say := range []*bridge.Report{
-		{Health: bridge.HealthFit, Busy: true, GPUPM: 912}, {Health: bridge.HealthFit, GPUPM: -1}, nil,
-		{Health: bridge.HealthChecking, GPUPM: -1, Checks: []bridge.Check{{Name: "fabric", Got: "down"}, {Name: "gpus", OK: true, Got: "8"}},
-			Stages: []bridge.Stage{{Name: "prepare", OK: true, Took: 40 * time.Second}, {Name: "10-dataset", Took: 95 * time.Second}}},
+		{Health: bridge.HealthFit, Busy: true, GPUPM: 912},
+		{Health: bridge.HealthFit, GPUPM: -1},
+		nil,
+		{
+			Health: bridge.HealthChecking, GPUPM: -1, Checks: []bridge.Check{{Name: "fabric", Got: "down"}, {Name: "gpus", OK: true, Got: "8"}},
+			Stages: []bridge.Stage{{Name: "prepare", OK: true, Took: 40 * time.Second}, {Name: "10-dataset", Took: 95 * time.Second}},
+		},
 		{Health: bridge.HealthUnfit, GPUPM: -1, Checks: []bridge.Check{{Name: "gpus", Got: "7", Want: "8"}}},
 	} {
 		m := first
@@ -66,8 +70,11 @@ func TestLessIsReadBackFromItsButtonAlone(t *testing.T) {
 		t.Errorf("got %s, %d, %s, %t", id, n, most, ok)
 	}
 	for _, bad := range []card.Value{
-		{ID: "r-0013 2 USD", Revision: 49_880_000, Verb: card.Rent}, {ID: "r-0013", Revision: 1, Verb: card.Instead}, {ID: "r-0013 0 USD", Revision: 1, Verb: card.Instead},
-		{ID: "r-0013 x USD", Revision: 1, Verb: card.Instead}, {ID: "r-0013 2 USD", Verb: card.Instead},
+		{ID: "r-0013 2 USD", Revision: 49_880_000, Verb: card.Rent},
+		{ID: "r-0013", Revision: 1, Verb: card.Instead},
+		{ID: "r-0013 0 USD", Revision: 1, Verb: card.Instead},
+		{ID: "r-0013 x USD", Revision: 1, Verb: card.Instead},
+		{ID: "r-0013 2 USD", Verb: card.Instead},
 	} {
 		if _, _, _, ok := bad.Less(); ok {
 			t.Errorf("%+v was taken", bad)

@@ -22,8 +22,16 @@ func (p Pen) lang() report.Lang {
 
 // keyFigures are the figures of the first message, by the table they stand in.
 var keyFigures = []struct{ table, row string }{
-	{"spend", "elastic"}, {"spend", "kept"}, {"spend", "elastic-share"}, {"spend", "last-week"}, {"spend", "forecast-likely"},
-	{"use", "utilisation"}, {"use", "per-useful"}, {"use", "unused"}, {"wait", "saved"}, {"spot", "spot-saving"},
+	{"spend", "elastic"},
+	{"spend", "kept"},
+	{"spend", "elastic-share"},
+	{"spend", "last-week"},
+	{"spend", "forecast-likely"},
+	{"use", "utilisation"},
+	{"use", "per-useful"},
+	{"use", "unused"},
+	{"wait", "saved"},
+	{"spot", "spot-saving"},
 }
 
 // daysTable is the table that the first message shows, as a chart too.

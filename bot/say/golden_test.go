@@ -266,6 +266,10 @@ func written(b *strings.Builder, effects []talk.Effect) {
 			surface = "edit"
 		}
 		fmt.Fprintf(b, "[%s%s]\n", surface, regexp.MustCompile(`/20\d\d-\S+( of \d+(/\w+)?)?`).ReplaceAllString(to, ""))
+		if strings.HasPrefix(e.Key, "report/") {
+			outlined(b, e)
+			continue
+		}
 		for _, s := range textsIn(e.Message.Blocks) {
 			fmt.Fprintf(b, "  %s\n", strings.ReplaceAll(s, "\n", "\n  "))
 		}
@@ -274,11 +278,6 @@ func written(b *strings.Builder, effects []talk.Effect) {
 			for _, s := range textsIn(e.View.Blocks.BlockSet) {
 				fmt.Fprintf(b, "    %s\n", strings.ReplaceAll(s, "\n", "\n    "))
 			}
-		}
-		for _, f := range e.Files {
-			line, _, _ := strings.Cut(f.Alt, "。")
-			line, _, _ = strings.Cut(line, ". ")
-			fmt.Fprintf(b, "  + %s %s\n", f.Name, line)
 		}
 		for at, s := range e.Errors {
 			fmt.Fprintf(b, "  %s: %s\n", at, s)

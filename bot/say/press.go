@@ -39,10 +39,8 @@ func (t *turn) press(ctx context.Context, v card.Value) ([]talk.Effect, error) {
 		return t.status(ctx, &words.Request{Verb: words.Status, Rentals: []string{v.ID}})
 	case card.Cancel:
 		return t.takeBack(ctx, v.ID)
-	case card.Release:
-		return t.back(ctx, desk.ReleaseRequest{Rental: v.ID, Now: true})
-	case card.Drain:
-		return t.back(ctx, desk.ReleaseRequest{Rental: v.ID})
+	case card.Release, card.Drain:
+		return t.back(ctx, desk.ReleaseRequest{Rental: v.ID, Now: v.Verb == card.Release})
 	case card.Keep:
 		return t.reply(fill(t.words.Kept, "id", v.ID)), nil
 	case card.KeepOn:

@@ -89,3 +89,25 @@ func TestSlackHasTheNumbersOfTheCommandLine(t *testing.T) {
 		t.Errorf("only %d figures", figures)
 	}
 }
+
+// outlined writes what a message of a report is made of; its words and numbers
+// are the report's.
+func outlined(b *strings.Builder, e *talk.Effect) {
+	for _, block := range e.Message.Blocks {
+		switch x := block.(type) {
+		case *slack.HeaderBlock:
+			fmt.Fprintf(b, "  # %s\n", x.Text.Text)
+		case *slack.DataVisualizationBlock:
+			for _, line := range drawn(x) {
+				fmt.Fprintf(b, "  %s\n", line)
+			}
+		case *slack.TableBlock:
+			fmt.Fprintf(b, "  table %d × %d\n", len(x.Rows), len(x.Rows[0]))
+		default:
+			fmt.Fprintf(b, "  %s\n", block.BlockType())
+		}
+	}
+	for _, f := range e.Files {
+		fmt.Fprintf(b, "  + %s, described: %t\n", f.Name, f.Alt != "")
+	}
+}
