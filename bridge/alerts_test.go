@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // teller is a store that tells each name once.
@@ -182,4 +184,37 @@ func TestWhoAnswersForMoney(t *testing.T) {
 			t.Errorf("%s: %v, want %v", account, got, want)
 		}
 	}
+}
+
+// Whatever is spent, held and foreseen under one limit: what is reached was told, by
+// itself or by what says more; nothing was told that was not reached; and no
+// period has more than nine messages.
+func TestS_F18_WhatIsReachedWasTold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s teller
+		of := func(units int64) Money { return Money{units * Micro, "USD"} }
+		b := Budget{Account: "acme", Every: Month, Limit: of(rapid.Int64Range(1, 300).Draw(t, "limit"))}
+		posted := int64(0)
+		for range rapid.IntRange(1, 30).Draw(t, "looks") {
+			posted += rapid.Int64Range(0, 40).Draw(t, "more")
+			bal := Balance{Account: b.Account, Period: "2026-11", Limit: b.Limit, Posted: of(posted), Held: of(rapid.Int64Range(0, 200).Draw(t, "held"))}
+			likely := of(posted + rapid.Int64Range(0, 300).Draw(t, "rest"))
+			before := len(s.told)
+			s.tell(Alerts(noon, &b, &bal, &likely, s.told))
+			for i := range s.told[before:] {
+				if a := &s.told[before+i]; a.Amount.Micro*100 < a.Limit.Micro*int64(a.Percent) {
+					t.Fatalf("told of %s at %d %%", a.Amount, a.Percent)
+				}
+			}
+			for m, amount := range map[Measure]Money{OfPosted: bal.Posted, OfHeld: of(posted + bal.Held.Micro/Micro), OfForecast: likely} {
+				now := Alert{Measure: m, Amount: amount, Limit: b.Limit}
+				if percent := now.reached(); percent > 0 && !slices.ContainsFunc(s.told, func(a Alert) bool { return a.says(m) && a.Percent >= percent }) {
+					t.Fatalf("%s of %s (%s): nobody was told", amount, b.Limit, m)
+				}
+			}
+		}
+		if len(s.told) > 9 {
+			t.Fatalf("%d messages: %q", len(s.told), s.texts)
+		}
+	})
 }
