@@ -295,8 +295,8 @@ func (c *catalog) bar(v *view, i int) Reason {
 		len(t.Regions) > 0 && !slices.Contains(t.Regions, o.Pool.Region):
 		return ReasonNoOffer
 	case !slices.Contains(v.markets, o.Pool.Market):
-		if slices.Contains(t.Markets, o.Pool.Market) {
-			return v.rule.bars(o.Pool.Market)
+		if why := v.rule.bars(o.Pool.Market); why != "" && slices.Contains(t.Markets, o.Pool.Market) {
+			return why
 		}
 		return ReasonNoOffer
 	case o.Bar != "":
