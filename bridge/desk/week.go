@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (d *Desk) Week(ctx context.Context, p Person, q WeekRequest) (report.Report
 	now, zone := d.Now(), d.homeZone()
 	week, err := report.ParseWeek(q.Week, now, zone)
 	if err != nil {
-		return report.Report{}, wrong(BadRequest, "spillway report --week last", "%s", err)
+		return report.Report{}, noWeek(q.Week, week, err)
 	}
 	account, err := d.scopeOf(ctx, p, q.Project)
 	if err != nil {
@@ -59,6 +60,18 @@ func (d *Desk) Week(ctx context.Context, p Person, q WeekRequest) (report.Report
 		}
 	}
 	return report.Make(&in), nil
+}
+
+// noWeek says what is wrong with the name of a week.
+func noWeek(name string, week report.Week, err error) error {
+	const try = "spillway report --week last"
+	switch {
+	case errors.Is(err, report.ErrNotBegun):
+		return wrong(BadRequest, try, "week %s has not begun: it begins on %s", week.Name, week.From.In(week.Zone).Format(time.DateOnly))
+	case errors.Is(err, report.ErrNotInYear):
+		return wrong(BadRequest, try, "there is no week %s: its year does not have it", name)
+	}
+	return wrong(BadRequest, try, "%q is no week: say 2026-W48, last or this", name)
 }
 
 // scopeOf is whose report a person gets: everybody's for who may see that, else
@@ -149,10 +162,22 @@ func (d *Desk) weekForecast(ctx context.Context, in *report.Input, b *postings) 
 	if !in.Made.Before(end) {
 		return nil
 	}
+	if err := d.ahead(ctx, in, b, &look, tomorrow, end); err != nil {
+		return err
+	}
+	if f, ok := look.Forecast(); ok {
+		in.Forecast = &report.Forecast{Month: last.In(zone).Format("2006-01"), Low: f.Low, Likely: f.Likely, High: f.High, Days: look.Seen()}
+	}
+	return nil
+}
+
+// ahead tells a forecast of the days behind it, of those to come until end, and of
+// what runs.
+func (d *Desk) ahead(ctx context.Context, in *report.Input, b *postings, look *bridge.Outlook, tomorrow, end time.Time) error {
+	zone := in.Week.Zone
+	y, m, day := in.Made.In(zone).Date()
 	for back := 7 * bridge.ForecastWeeks; back >= 1; back-- {
-		ty, tm, td := in.Made.In(zone).Date()
-		from, to := periodOf(time.Date(ty, tm, td-back, 12, 0, 0, 0, zone), bridge.Day, zone)
-		sums, err := b.day(from, to)
+		sums, err := b.day(periodOf(time.Date(y, m, day-back, 12, 0, 0, 0, zone), bridge.Day, zone))
 		if err != nil {
 			return err
 		}
@@ -170,9 +195,6 @@ func (d *Desk) weekForecast(ctx context.Context, in *report.Input, b *postings) 
 		if r := &live[i]; r.State.Held() && in.Covers(r.Account) && r.Hold.Currency == in.Currency {
 			look.Runs = append(look.Runs, bridge.ExpenseOf(r))
 		}
-	}
-	if f, ok := look.Forecast(); ok {
-		in.Forecast = &report.Forecast{Month: last.In(zone).Format("2006-01"), Low: f.Low, Likely: f.Likely, High: f.High, Days: look.Seen()}
 	}
 	return nil
 }

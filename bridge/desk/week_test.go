@@ -130,7 +130,7 @@ func TestWhoSeesWhichWeek(t *testing.T) {
 		"one project of theirs": {who: "ana", account: "site/ai/nlp"},
 		"one of all":            {who: "tom", project: "nlp", account: "site/ai/nlp"},
 		"not another's":         {who: "eve", project: "nlp", kind: Forbidden},
-		"no such week":          {who: "tom", week: "2026-W54", kind: BadRequest, says: "has no week 54"},
+		"no such week":          {who: "tom", week: "2026-W54", kind: BadRequest, says: "no week 2026-W54"},
 		"a week ahead":          {who: "tom", week: "2026-W50", kind: BadRequest, says: "begins on 2026-12-07"},
 		"no week":               {who: "tom", week: "november", kind: BadRequest, says: "say 2026-W48, last or this"},
 		"this one":              {who: "tom", week: "this"},

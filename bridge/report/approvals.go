@@ -14,42 +14,29 @@ import (
 func (l *looked) approvals() Approvals {
 	a := Approvals{OverBudget: l.money(0)}
 	asked := map[bridge.RentalID]*bridge.News{}
-	answered := map[bridge.RentalID]bool{}
-	for _, n := range l.questions(l.Earlier) {
-		if n.Kind == bridge.NewsAsked {
-			asked[n.Rental] = n
-		}
+	for _, n := range l.questions(l.Earlier, bridge.NewsAsked) {
+		asked[n.Rental] = n
 	}
+	answered := map[bridge.RentalID]bool{}
 	reasons := map[bridge.Reason]int{}
 	var took []time.Duration
 	over := int64(0)
-	for _, n := range l.questions(l.News) {
-		q := asked[n.Rental]
-		switch n.Kind {
-		case bridge.NewsAsked:
+	for _, n := range l.questions(l.News, bridge.NewsAsked, bridge.NewsApproved, bridge.NewsDenied, bridge.NewsLapsed, bridge.NewsWithdrawn) {
+		if n.Kind == bridge.NewsAsked {
 			a.Asked++
 			asked[n.Rental] = n
-			if n.Why != "" {
-				reasons[n.Why]++
-			}
-			continue
-		case bridge.NewsApproved:
-			a.Approved++
-			if q != nil && q.Why == bridge.ReasonOverBudget && n.Cost.Currency == l.Currency {
-				over = plus(over, n.Cost.Micro)
-			}
-		case bridge.NewsDenied:
-			a.Denied++
-		case bridge.NewsLapsed:
-			a.Expired++
-		case bridge.NewsWithdrawn:
-			a.Withdrawn++
-		default:
+			reasons[n.Why]++
 			continue
 		}
+		a.count(n.Kind)
 		answered[n.Rental] = true
-		if q != nil && (n.Kind == bridge.NewsApproved || n.Kind == bridge.NewsDenied) {
-			took = append(took, n.At.Sub(q.At))
+		q := asked[n.Rental]
+		if q == nil || n.Kind != bridge.NewsApproved && n.Kind != bridge.NewsDenied {
+			continue
+		}
+		took = append(took, n.At.Sub(q.At))
+		if n.Kind == bridge.NewsApproved && q.Why == bridge.ReasonOverBudget && n.Cost.Currency == l.Currency {
+			over = plus(over, n.Cost.Micro)
 		}
 	}
 	for id, q := range asked {
@@ -63,28 +50,44 @@ func (l *looked) approvals() Approvals {
 		m := SpanOf(nearestRank(took, 500))
 		a.Median = &m
 	}
-	for _, why := range slices.Sorted(maps.Keys(reasons)) {
-		if reasons[why] > a.ReasonCount {
-			a.Reason, a.ReasonCount = why, reasons[why]
-		}
-	}
+	a.Reason, a.ReasonCount = mostFrequent(reasons)
 	if a.Asked == 0 && len(took) == 0 {
 		l.note(PartApprovals, NoteNobodyAsked)
 	}
 	return a
 }
 
-// questions are news of questions and answers, of the report's account.
-func (l *looked) questions(news []bridge.News) []*bridge.News {
+// mostFrequent is the reason given most often; of equals the first by name.
+func mostFrequent(reasons map[bridge.Reason]int) (most bridge.Reason, n int) {
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		if why != "" && reasons[why] > n {
+			most, n = why, reasons[why]
+		}
+	}
+	return most, n
+}
+
+// count adds an answer.
+func (a *Approvals) count(k bridge.NewsKind) {
+	switch k {
+	case bridge.NewsApproved:
+		a.Approved++
+	case bridge.NewsDenied:
+		a.Denied++
+	case bridge.NewsLapsed:
+		a.Expired++
+	case bridge.NewsWithdrawn:
+		a.Withdrawn++
+	default:
+	}
+}
+
+// questions are news of some kinds, of the report's account.
+func (l *looked) questions(news []bridge.News, kinds ...bridge.NewsKind) []*bridge.News {
 	var out []*bridge.News
 	for i := range news {
-		n := &news[i]
-		switch n.Kind {
-		case bridge.NewsAsked, bridge.NewsApproved, bridge.NewsDenied, bridge.NewsLapsed, bridge.NewsWithdrawn:
-			if l.Account == "" || l.mine[n.Rental] {
-				out = append(out, n)
-			}
-		default:
+		if n := &news[i]; slices.Contains(kinds, n.Kind) && (l.Account == "" || l.mine[n.Rental]) {
+			out = append(out, n)
 		}
 	}
 	return out

@@ -27,6 +27,15 @@ func (l *looked) guard() Guard {
 	if g.HoldPM = perMille(hold, cost); g.HoldPM == nil {
 		l.note(PartGuard, NoteNothingSettled)
 	}
+	l.prices(&g)
+	if g.Undelivered == nil {
+		l.note(PartGuard, NoteNoDeliveries)
+	}
+	return g
+}
+
+// prices looks how old those of the offers are.
+func (l *looked) prices(g *Guard) {
 	if l.Offers == nil {
 		l.note(PartGuard, NoteNoOffers)
 	}
@@ -42,10 +51,6 @@ func (l *looked) guard() Guard {
 			g.Stale++
 		}
 	}
-	if g.Undelivered == nil {
-		l.note(PartGuard, NoteNoDeliveries)
-	}
-	return g
 }
 
 // bills compares what was metered with what was billed, of rentals whose bill

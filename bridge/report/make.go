@@ -23,7 +23,7 @@ func Make(in *Input) Report {
 	r.Use = l.use(&r.Spend)
 	r.Spot = l.spot(&r)
 	r.Wait = l.wait()
-	r.Mix = l.mix(&r)
+	r.Mix = l.mix()
 	r.Top = l.top(&r.Spend)
 	r.Waste = l.waste()
 	r.Approvals = l.approvals()
@@ -224,6 +224,7 @@ func (l *looked) budgets(s *Spend) {
 func ceilOf(m bridge.Money) bridge.Money {
 	return bridge.Money{Micro: up(m.Micro), Currency: m.Currency}
 }
+
 func floorOf(m bridge.Money) bridge.Money {
 	return bridge.Money{Micro: down(m.Micro), Currency: m.Currency}
 }

@@ -27,7 +27,7 @@ type demand struct {
 }
 
 // mix is part 4.
-func (l *looked) mix(r *Report) Mix {
+func (l *looked) mix() Mix {
 	m := Mix{Classes: []MixClass{}}
 	classes := l.demands()
 	for _, gpu := range slices.Sorted(maps.Keys(classes)) {
@@ -165,7 +165,7 @@ func (l *looked) compare(c *MixClass, d *demand, known []int) {
 		OnlyRent: l.money(up(only)), HoursSeen: len(whole), RatioPM: 1000,
 	}
 	if optimum > 0 {
-		c.Online.RatioPM = int((mulUp(rule, 1000, optimum)))
+		c.Online.RatioPM = int(mulUp(rule, 1000, optimum))
 	}
 }
 
@@ -184,16 +184,12 @@ func mulUp(a, by, per int64) int64 {
 // 1 - reserved/elastic.
 func bestK(sorted []int, elastic, reserved int64) int {
 	n := int64(len(sorted))
-	best := 0
-	for k := 1; n > 0 && k <= sorted[n-1]; k++ {
+	for k := 1; ; k++ {
 		i, _ := slices.BinarySearch(sorted, k) // the first that is at least k
-		if atLeast(n-int64(i), elastic, n, reserved) {
-			best = k
-		} else {
-			break
+		if i == len(sorted) || !atLeast(n-int64(i), elastic, n, reserved) {
+			return k - 1
 		}
 	}
-	return best
 }
 
 // planCost is what the demand costs with k reserved GPUs.
@@ -269,16 +265,6 @@ func (l *looked) elasticPrices(gpu string) []elasticPrice {
 			list = one
 		}
 	}
-	offered := int64(0)
-	for i := range l.Offers {
-		o := &l.Offers[i]
-		if o.Shape.GPUType != gpu || o.Shape.GPUs == 0 || o.Pool.Market != bridge.OnDemand || o.Rate.Currency != l.Currency || o.Rate.Micro <= 0 {
-			continue
-		}
-		if one := ratio(o.Rate.Micro, 1, int64(o.Shape.GPUs)); offered == 0 || one < offered {
-			offered = one
-		}
-	}
 	var out []elasticPrice
 	add := func(name PriceName, micro int64) {
 		if micro > 0 {
@@ -286,9 +272,25 @@ func (l *looked) elasticPrices(gpu string) []elasticPrice {
 		}
 	}
 	add(AsPaid, ratio(cost, 3600, secs))
-	add(ListPrice, cmp.Or(offered, list))
+	add(ListPrice, cmp.Or(l.offered(gpu), list))
 	add(SpotWithLoss, ratio(spot, 3600, max(spotSecs-l.lostBy[gpu], 0)))
 	return out
+}
+
+// offered is the cheapest price of a GPU-hour on demand that is on offer now;
+// zero: none is.
+func (l *looked) offered(gpu string) int64 {
+	best := int64(0)
+	for i := range l.Offers {
+		o := &l.Offers[i]
+		if o.Shape.GPUType != gpu || o.Shape.GPUs == 0 || o.Pool.Market != bridge.OnDemand || o.Rate.Currency != l.Currency || o.Rate.Micro <= 0 {
+			continue
+		}
+		if one := ratio(o.Rate.Micro, 1, int64(o.Shape.GPUs)); best == 0 || one < best {
+			best = one
+		}
+	}
+	return best
 }
 
 // Advised is what reserving as much as is best would save a week against now,

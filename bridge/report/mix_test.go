@@ -26,7 +26,7 @@ func traces(t *testing.T) map[string][]int {
 		if !ok {
 			continue
 		}
-		for _, w := range strings.Fields(list) {
+		for w := range strings.FieldsSeq(list) {
 			n, err := strconv.Atoi(w)
 			if err != nil {
 				t.Fatal(err)

@@ -176,7 +176,9 @@ type reached []reach
 func (q reached) Len() int           { return len(q) }
 func (q reached) Less(i, j int) bool { return q[i].far < q[j].far }
 func (q reached) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *reached) Push(x any)        { *q = append(*q, x.(reach)) }
+
+// Push adds one at the end.
+func (q *reached) Push(x any) { *q = append(*q, x.(reach)) }
 
 // Pop takes the last one.
 func (q *reached) Pop() any {

@@ -39,10 +39,7 @@ func (a *Advice) Text(g Lang) string { return g.facts("advice."+string(a.Code), 
 
 // reason says why people are asked.
 func (g Lang) reason(why bridge.Reason) string {
-	switch why {
-	case "":
-		return ""
-	case bridge.ReasonOverBudget, bridge.ReasonAskAbove:
+	if why == bridge.ReasonOverBudget || why == bridge.ReasonAskAbove {
 		return g.say("reason." + string(why))
 	}
 	return string(why)

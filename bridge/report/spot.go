@@ -88,28 +88,23 @@ func (l *looked) lost(s *Spot) {
 	for i := range l.News {
 		n := &l.News[i]
 		p := rentals[n.Rental]
-		switch {
-		case n.Kind == bridge.NewsReclaimed && (p != nil && p.Pool.Market == bridge.Spot):
+		if n.Kind == bridge.NewsReclaimed && p != nil && p.Pool.Market == bridge.Spot {
 			s.Preemptions++
-		case n.Kind != bridge.NewsLost && n.Kind != bridge.NewsResumed, n.Pool == nil || n.Pool.Market != bridge.Spot, p == nil && l.Account != "":
-		default:
-			gpus := int64(max(n.GPUs, 1))
-			if n.GPUs == 0 && p != nil {
-				gpus = max(p.gpus()*int64(max(p.Gang, 1)), 1)
-			}
-			secs += seconds(n.Took) * gpus
-			if p != nil {
-				l.lostBy[p.Shape.GPUType] += seconds(n.Took) * gpus
-			}
-			micro := int64(0)
-			if n.Cost.Currency == l.Currency {
-				micro = n.Cost.Micro
-			}
-			cost = plus(cost, micro)
-			if n.Kind == bridge.NewsLost {
-				j := jobs[n.Job]
-				jobs[n.Job] = run{j.n + 1, plus(j.cost, micro)}
-			}
+		}
+		if !l.destroyed(n, p) {
+			continue
+		}
+		took, micro := seconds(n.Took)*gpusOf(n, p), int64(0)
+		if n.Cost.Currency == l.Currency {
+			micro = n.Cost.Micro
+		}
+		secs, cost = secs+took, plus(cost, micro)
+		if p != nil {
+			l.lostBy[p.Shape.GPUType] += took
+		}
+		if n.Kind == bridge.NewsLost {
+			j := jobs[n.Job]
+			jobs[n.Job] = run{j.n + 1, plus(j.cost, micro)}
 		}
 	}
 	s.LostHours, s.LostCost = HoursOf(secs), l.money(up(cost))
@@ -119,4 +114,19 @@ func (l *looked) lost(s *Spot) {
 	slices.SortFunc(s.NoCheckpoint, func(a, b LostJob) int {
 		return cmp.Or(cmp.Compare(b.Cost.Micro, a.Cost.Micro), cmp.Compare(a.Job, b.Job))
 	})
+}
+
+// destroyed reports whether news are of work on a spot machine that is done
+// again.
+func (l *looked) destroyed(n *bridge.News, p *past) bool {
+	return (n.Kind == bridge.NewsLost || n.Kind == bridge.NewsResumed) && n.Pool != nil && n.Pool.Market == bridge.Spot && (p != nil || l.Account == "")
+}
+
+// gpusOf is how many GPUs news of a job are about: those it has, else those of its
+// rental's gang.
+func gpusOf(n *bridge.News, p *past) int64 {
+	if n.GPUs == 0 && p != nil {
+		return max(p.gpus()*int64(max(p.Gang, 1)), 1)
+	}
+	return int64(max(n.GPUs, 1))
 }

@@ -18,11 +18,11 @@ func TestPartsAddUp(t *testing.T) {
 		if n > 3 { // the mix is of use alone
 			in.Usage = nil
 		}
-		true := int64(0)
+		exact := int64(0)
 		for d := range in.Days {
 			for i := range in.Days[d].Sums {
 				in.Days[d].Sums[i].Amount.Micro = r.Int64N(900_000_000) - 2_000_000
-				true += in.Days[d].Sums[i].Amount.Micro
+				exact += in.Days[d].Sums[i].Amount.Micro
 			}
 		}
 		for i := range in.Rentals {
@@ -33,8 +33,8 @@ func TestPartsAddUp(t *testing.T) {
 		}
 		x := report.Make(&in)
 		checkSums(t, &x)
-		if x.Spend.Elastic.Micro < true || x.Spend.Elastic.Micro >= true+10_000 {
-			t.Fatalf("%d is shown of %d", x.Spend.Elastic.Micro, true)
+		if x.Spend.Elastic.Micro < exact || x.Spend.Elastic.Micro >= exact+10_000 {
+			t.Fatalf("%d is shown of %d", x.Spend.Elastic.Micro, exact)
 		}
 	}
 }

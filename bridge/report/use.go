@@ -19,26 +19,7 @@ func (l *looked) use(s *Spend) Use {
 	u := Use{Classes: []UseClass{}}
 	seen := l.usage()
 	cost := l.costByGPU()
-	gpus := map[string]*gpuTime{}
-	contracts := map[string]bool{} // classes of which machines of a contract ran
-	for i := range l.rentals {
-		p := &l.rentals[i]
-		if p.paid == 0 {
-			continue
-		}
-		if !p.elastic() {
-			contracts[p.Shape.GPUType] = true
-			continue
-		}
-		g := gpus[p.Shape.GPUType]
-		if g == nil {
-			g = &gpuTime{}
-			gpus[p.Shape.GPUType] = g
-		}
-		g.paid += p.paid * p.gpus()
-		g.busy += p.busy * p.gpus()
-		g.admitted += (p.busy + p.idle + p.stopping) * p.gpus()
-	}
+	gpus, contracts := l.gpuTimes()
 	names := map[string]bool{}
 	for n := range cost {
 		names[n] = true
@@ -79,6 +60,31 @@ func (l *looked) use(s *Spend) Use {
 	l.sayUse(&u, &all)
 	l.unused(&u, s)
 	return u
+}
+
+// gpuTimes are what rented GPUs of each class did, and the classes of which
+// machines of a contract ran.
+func (l *looked) gpuTimes() (elastic map[string]*gpuTime, contracts map[string]bool) {
+	elastic, contracts = map[string]*gpuTime{}, map[string]bool{}
+	for i := range l.rentals {
+		p := &l.rentals[i]
+		if p.paid == 0 {
+			continue
+		}
+		if !p.elastic() {
+			contracts[p.Shape.GPUType] = true
+			continue
+		}
+		g := elastic[p.Shape.GPUType]
+		if g == nil {
+			g = &gpuTime{}
+			elastic[p.Shape.GPUType] = g
+		}
+		g.paid += p.paid * p.gpus()
+		g.busy += p.busy * p.gpus()
+		g.admitted += (p.busy + p.idle + p.stopping) * p.gpus()
+	}
+	return elastic, contracts
 }
 
 // gpuTime is what rented GPUs of a class did, in GPU-seconds.

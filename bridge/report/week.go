@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -17,6 +18,13 @@ type Week struct {
 	Zone     *time.Location
 }
 
+// Errors of the names of weeks.
+var (
+	ErrNoWeek    = errors.New("no week: say 2026-W48, last or this")
+	ErrNotInYear = errors.New("its year does not have that week")
+	ErrNotBegun  = errors.New("the week has not begun")
+)
+
 var weekName = regexp.MustCompile(`^(\d{4})-[Ww](\d{2})$`)
 
 // WeekOf is the week that contains t.
@@ -26,8 +34,8 @@ func WeekOf(t time.Time, zone *time.Location) Week {
 	return weekFrom(y, m, d-(int(local.Weekday())+6)%7, zone)
 }
 
-// ParseWeek reads 2026-W48, or last: the one before that of now. A week that has
-// not begun is an error, and so is one that its year does not have.
+// ParseWeek reads 2026-W48, or last: the one before that of now. Its errors are
+// ErrNoWeek, ErrNotInYear, and ErrNotBegun with the week that it is.
 func ParseWeek(s string, now time.Time, zone *time.Location) (Week, error) {
 	this := WeekOf(now, zone)
 	switch s {
@@ -38,17 +46,17 @@ func ParseWeek(s string, now time.Time, zone *time.Location) (Week, error) {
 	}
 	m := weekName.FindStringSubmatch(s)
 	if m == nil {
-		return Week{}, fmt.Errorf("%q is no week: say 2026-W48, last or this", s)
+		return Week{}, fmt.Errorf("read week %q: %w", s, ErrNoWeek)
 	}
 	year, _ := strconv.Atoi(m[1]) // digits by the pattern
 	n, _ := strconv.Atoi(m[2])
 	jan4 := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC) // is always in week 1
 	w := weekFrom(year, 1, 4-(int(jan4.Weekday())+6)%7+7*(n-1), zone)
 	if want := fmt.Sprintf("%04d-W%02d", year, n); w.Name != want {
-		return Week{}, fmt.Errorf("%d has no week %d", year, n)
+		return Week{}, fmt.Errorf("read week %s: %w", s, ErrNotInYear)
 	}
 	if w.From.After(now) {
-		return Week{}, fmt.Errorf("week %s has not begun: it begins on %s", w.Name, w.From.In(zone).Format(time.DateOnly))
+		return w, fmt.Errorf("read week %s: %w", s, ErrNotBegun)
 	}
 	return w, nil
 }

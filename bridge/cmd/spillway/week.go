@@ -56,7 +56,7 @@ func (c *weekFlags) weekly(a *app, words []string, asJSON bool) (bool, error) {
 		}
 		return true, nil
 	}
-	if err := os.WriteFile(c.Out, b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(c.Out, b.Bytes(), 0o600); err != nil {
 		return false, fmt.Errorf("write report: %w", err)
 	}
 	return true, nil
