@@ -131,7 +131,7 @@ func drawTerms(t *rapid.T) *Terms {
 		Reclaims: rapid.IntRange(0, 2).Draw(t, "reclaims"), Ask: rapid.Bool().Draw(t, "ask"), Share: rapid.Bool().Draw(t, "share"),
 	}
 	if rapid.IntRange(0, 4).Draw(t, "reserved only") == 0 {
-		x.Class, x.Markets = P0, []Market{Reserved}
+		x.Class, x.Markets = P0, rapid.SampledFrom([][]Market{{Reserved}, {Reserved, OnDemand}, {Spot, Reserved}}).Draw(t, "markets of P0")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "ceilings") == 0 {
 		x.MaxRate = Rate{8 * Micro, "USD"}
