@@ -25,18 +25,7 @@ func (l *look) choose(b *batch, t *Terms, gangs int, x *rest) (pick, bool) {
 	if b.key.nodes > 1 {
 		gangs = 1 // each is a rental of its own
 	}
-	q, stock := &b.single, l.catalog.sold
-	switch {
-	case x != nil && gangs > 1:
-		q = &x.group
-	case x != nil:
-		q = &x.single
-	case gangs > 1:
-		if b.group == nil {
-			b.group = new(quick)
-		}
-		q = b.group
-	}
+	q, stock := b.kept(x, gangs > 1), l.catalog.sold
 	if most := max(gangs, b.least(t)); most > lowStock {
 		q = &quick{} // depends on more stock than is worth remembering
 	} else if most > 1 {

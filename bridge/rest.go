@@ -48,6 +48,22 @@ func (b *batch) choices(question bool) *rest {
 	return nil
 }
 
+// kept is the choice that may hold from before: for one gang or for several,
+// among all or the rest.
+func (b *batch) kept(x *rest, several bool) *quick {
+	switch {
+	case x != nil && several:
+		return &x.group
+	case x != nil:
+		return &x.single
+	case !several:
+		return &b.single
+	case b.group == nil:
+		b.group = new(quick)
+	}
+	return b.group
+}
+
 func index(yes bool) int {
 	if yes {
 		return 1

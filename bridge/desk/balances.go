@@ -48,7 +48,7 @@ func (d *Desk) weigh(ctx context.Context, of []bridge.Budget) ([]balance, error)
 		return nil, unreadable(err)
 	}
 	out := make([]balance, 0, len(bs))
-	for i := range bs {
+	for i := range of {
 		out = append(out, balance{bs[i], of[i]})
 	}
 	return out, nil

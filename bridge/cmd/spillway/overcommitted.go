@@ -13,7 +13,7 @@ import (
 // everybody who follows the news is told, once for each limit and period.
 func (d *daemon) warnOfPolicy(ctx context.Context) {
 	for _, w := range d.site.warnings() {
-		d.log.Warn("policy: " + w.Error())
+		d.log.Warn("the policy says what it probably does not mean", "at", w.Error())
 	}
 	now := utcNow()
 	budgets := d.site.Budgets()
