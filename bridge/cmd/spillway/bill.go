@@ -270,10 +270,10 @@ func (c *billSettleCmd) Run(a *app) error {
 func (s *site) exchange(from, to bridge.Currency, at time.Time) (bridge.Exchange, error) {
 	rates, broken := s.policy.Rates(at) // the last good ones, where the table cannot be read
 	x, no := rates.Find(from, to, at)
-	switch no {
-	case "":
+	if no == "" {
 		return x, nil
-	case bridge.ReasonOldExchange:
+	}
+	if no == bridge.ReasonOldExchange {
 		return x, errors.Join(fmt.Errorf("the newest before %s is %s, which is too old for policy", at.UTC().Format(time.DateOnly), x), broken)
 	}
 	return x, errors.Join(fmt.Errorf("policy has none from %s to %s", from, to), broken)

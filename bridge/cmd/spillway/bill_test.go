@@ -18,6 +18,7 @@ import (
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/desk/socket"
 	"spillway.sh/spillway/bridge/store"
+	"spillway.sh/spillway/policies"
 )
 
 // billed is a store with one settled rental of a local cloud, whose own ledger
@@ -275,5 +276,51 @@ func TestMistakesInABillEndWithTheirPlaces(t *testing.T) {
 				t.Errorf("%s says %s", lang, out.String())
 			}
 		}
+	}
+}
+
+// A bill is converted at the newest rate of its own time, never at a later one,
+// and never at one that was too old then.
+func TestBillsAreConvertedAtRatesOfTheirTime(t *testing.T) {
+	p, err := policies.Parse("policy.yaml", []byte(`version: 1
+organisation: site
+currency: USD
+mode: burst
+zone: UTC
+exchange:
+  max_age: 7d
+  rates:
+    - {from: CNY, rate: "0.130000", source: parity, date: 2026-11-02}
+    - {from: CNY, rate: "0.140000", source: parity, date: 2026-11-20}
+accounts: [{account: "*", to: "ai/{account}"}]
+rules: [{name: everyone, class: P1}]
+budgets: [{account: site, every: month, limit: 1000 USD}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{policy: p}
+	day := func(d int) time.Time { return time.Date(2026, 11, d, 12, 0, 0, 0, time.UTC) }
+	for d, want := range map[int]int64{3: 130_000, 8: 130_000, 21: 140_000} {
+		if x, err := s.exchange("CNY", "USD", day(d)); err != nil || x.Micro != want {
+			t.Errorf("on the %d. the rate is %d, %v", d, x.Micro, err)
+		}
+	}
+	for name, c := range map[string]struct {
+		from bridge.Currency
+		day  int
+		want string
+	}{
+		"too old then":     {"CNY", 15, "too old for policy"},
+		"a day early":      {"CNY", 1, ""}, // the next day begins sooner in the east
+		"another currency": {"EUR", 21, "policy has none from EUR to USD"},
+	} {
+		_, err := s.exchange(c.from, "USD", day(c.day))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.exchange("CNY", "USD", time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC)); err == nil {
+		t.Error("a later rate was taken")
 	}
 }
