@@ -92,9 +92,7 @@ func (c *Calendar) likely(ctx context.Context, now time.Time, b *bridge.Budget, 
 	_, end := ledger.Span(now, b.Every, b.Zone)
 	scope := b.Scope()
 	look := bridge.Outlook{Now: now, Began: past.today, Posted: bal.Posted}
-	for i := range past.sums {
-		look.Past = append(look.Past, total(past.sums[i], &scope, b.Limit.Currency))
-	}
+	look.Past = past.of(scope, b.Limit.Currency)
 	for at := now; at.Before(end); {
 		_, at = ledger.Span(at, bridge.Day, b.Zone)
 		look.Ends = append(look.Ends, at)
@@ -116,6 +114,25 @@ type days struct {
 	today time.Time // its first instant
 	read  time.Time
 	sums  [][]bridge.PostedSum
+	known map[purse][]int64 // what was added up already
+}
+
+type purse struct {
+	bridge.Scope
+	currency bridge.Currency
+}
+
+// of is what counted in a scope on each day.
+func (d *days) of(s bridge.Scope, currency bridge.Currency) []int64 {
+	key := purse{s, currency}
+	out, ok := d.known[key]
+	if !ok {
+		for i := range d.sums {
+			out = append(out, total(d.sums[i], &s, currency))
+		}
+		d.known[key] = out
+	}
+	return out
 }
 
 // pastDays reads the days of a zone anew each hour: late bills change them.
@@ -128,7 +145,7 @@ func (c *Calendar) pastDays(ctx context.Context, now time.Time, zone *time.Locat
 	if p, ok := c.past[name]; ok && p.today.Equal(today) && now.Sub(p.read) < pastFor && !now.Before(p.read) {
 		return p, nil
 	}
-	p := days{today: today, read: now}
+	p := days{today: today, read: now, known: map[purse][]int64{}}
 	for from, to := today, today; len(p.sums) < 7*bridge.ForecastWeeks; {
 		from, to = ledger.Span(from.Add(-time.Second), bridge.Day, zone)
 		sums, err := c.o.Store.PostedBetween(ctx, from, to)
