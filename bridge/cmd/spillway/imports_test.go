@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"bridge/usage":           {"bridge"},
 	"bridge/engine":          {"bridge", "bridge/ledger"},
 	"bridge/store":           {"bridge", "bridge/ledger"},
-	"bridge/store/storetest": {"bridge", "bridge/store"},
+	"bridge/store/storetest": {"bridge", "bridge/ledger", "bridge/store"},
 	"bridge/enrol":           {"bridge"},
 	"bridge/node":            {"bridge", "bridge/node"},
 	"bridge/checkpoint":      {"bridge"},
