@@ -39,11 +39,7 @@ func (l *looked) approvals() Approvals {
 			over = plus(over, n.Cost.Micro)
 		}
 	}
-	for id, q := range asked {
-		if !answered[id] && !q.At.Before(l.Week.From) {
-			a.Waiting++
-		}
-	}
+	a.Waiting = l.unanswered(asked, answered)
 	a.OverBudget = l.money(up(over))
 	if len(took) > 0 {
 		slices.SortFunc(took, cmp.Compare)
@@ -55,6 +51,17 @@ func (l *looked) approvals() Approvals {
 		l.note(PartApprovals, NoteNobodyAsked)
 	}
 	return a
+}
+
+// unanswered is how many of the week's questions have no answer.
+func (l *looked) unanswered(asked map[bridge.RentalID]*bridge.News, answered map[bridge.RentalID]bool) int {
+	n := 0
+	for id, q := range asked {
+		if !answered[id] && !q.At.Before(l.Week.From) {
+			n++
+		}
+	}
+	return n
 }
 
 // mostFrequent is the reason given most often; of equals the first by name.

@@ -17,7 +17,7 @@ func (s *Store) ChargesBetween(ctx context.Context, from, to time.Time) ([]bridg
 	// came to; only of the others, entries have to be read. The order of the joins
 	// and the indexes are given, for a year's ledger is long and little of it is meant.
 	out, err := rows(ctx, s.reads, scanCharge, `
-		with corrected (rental, micro) as materialized (select rental, sum(micro) from ledger indexed by ledger_key where key <> '' group by rental)
+		with corrected (rental, micro) as (select rental, sum(micro) from ledger indexed by ledger_key where key <> '' group by rental)
 		select * from (
 			select h.rental, h.account, h.cloud, h.gpu, 'post', h.currency, h.fx, h.posted - coalesce(c.micro, 0) as micro, r.held_from, r.held_until
 			from rentals r indexed by rentals_ended
