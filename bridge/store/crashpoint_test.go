@@ -136,7 +136,10 @@ func crashing(dir, what, at string) error {
 	if err := writes[what](ctx, s, rentalsOf(ctx, s)); err != nil {
 		return err
 	}
-	return syscall.Kill(os.Getpid(), syscall.SIGTERM) // done, and nobody hears of it
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil { // done, and nobody hears of it
+		return err
+	}
+	select {} // the signal is on its way
 }
 
 // newScene makes the directory that the writes begin with.
