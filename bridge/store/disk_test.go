@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -314,21 +313,6 @@ func TestOlderSchemaIsReadAfterItsUpgrade(t *testing.T) {
 	tamper(t, dir, "delete from goose_db_version where version_id > 0")
 	_, err := store.OpenReadOnly(t.Context(), dir, store.Options{})
 	hinted(t, err, store.ErrOlder)
-}
-
-// pageOf is the number of the first page of a table, which opening a store does
-// not read.
-func pageOf(t *testing.T, dir, table string) (page int) {
-	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "spillway.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.QueryRowContext(t.Context(), `select rootpage from sqlite_schema where name = ?`, table).Scan(&page)
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return page
 }
 
 func TestDamagedPagesAreFound(t *testing.T) {

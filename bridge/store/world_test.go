@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -97,4 +99,19 @@ func contents(t testing.TB, dir string) string {
 		all = append(all, b...)
 	}
 	return string(all)
+}
+
+// pageOf is the number of the first page of a table, which opening a store does
+// not read.
+func pageOf(t *testing.T, dir, table string) (page int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "spillway.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.QueryRowContext(t.Context(), `select rootpage from sqlite_schema where name = ?`, table).Scan(&page)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return page
 }
