@@ -43,8 +43,14 @@ type moment struct {
 func TestS_F18_AnAlertIsToldOnce(t *testing.T) {
 	for name, c := range map[string][]moment{
 		"each threshold once, however often it is looked at": {
-			{limit: 100, posted: 49}, {limit: 100, posted: 50, says: "posted 50"}, {limit: 100, posted: 50}, {limit: 100, posted: 79},
-			{limit: 100, posted: 80, says: "posted 80"}, {limit: 100, posted: 99}, {limit: 100, posted: 100, says: "posted 100"}, {limit: 100, posted: 500},
+			{limit: 100, posted: 49},
+			{limit: 100, posted: 50, says: "posted 50"},
+			{limit: 100, posted: 50},
+			{limit: 100, posted: 79},
+			{limit: 100, posted: 80, says: "posted 80"},
+			{limit: 100, posted: 99},
+			{limit: 100, posted: 100, says: "posted 100"},
+			{limit: 100, posted: 500},
 		},
 		"a jump tells the highest and silences the lower": {
 			{limit: 100, posted: 40}, {limit: 100, posted: 110, says: "posted 100"}, {limit: 100, posted: 60}, {limit: 100, posted: 85},
@@ -62,15 +68,20 @@ func TestS_F18_AnAlertIsToldOnce(t *testing.T) {
 			{limit: 100, likely: 120, says: "forecast 100"}, {limit: 100, likely: 20}, {limit: 100, likely: 120}, {limit: 100, likely: 60},
 		},
 		"a new period begins anew": {
-			{limit: 100, posted: 80, period: "2026-11", says: "posted 80"}, {limit: 100, posted: 0, period: "2026-12"},
-			{limit: 100, posted: 50, period: "2026-12", says: "posted 50"}, {limit: 100, posted: 80, period: "2026-12", says: "posted 80"},
+			{limit: 100, posted: 80, period: "2026-11", says: "posted 80"},
+			{limit: 100, posted: 0, period: "2026-12"},
+			{limit: 100, posted: 50, period: "2026-12", says: "posted 50"},
+			{limit: 100, posted: 80, period: "2026-12", says: "posted 80"},
 		},
 		"a raised limit is silent about what was reached": {
 			{limit: 100, posted: 85, says: "posted 80"}, {limit: 110, posted: 90}, {limit: 110, posted: 109}, {limit: 110, posted: 110, says: "posted 100"},
 		},
 		"and tells of what comes after": {
-			{limit: 100, posted: 85, says: "posted 80"}, {limit: 200, posted: 90}, {limit: 200, posted: 100, says: "posted 50"},
-			{limit: 200, posted: 160, says: "posted 80"}, {limit: 200, posted: 200, says: "posted 100"},
+			{limit: 100, posted: 85, says: "posted 80"},
+			{limit: 200, posted: 90},
+			{limit: 200, posted: 100, says: "posted 50"},
+			{limit: 200, posted: 160, says: "posted 80"},
+			{limit: 200, posted: 200, says: "posted 100"},
 		},
 		"a limit raised when it was used up": {
 			{limit: 100, posted: 100, says: "posted 100"}, {limit: 150, posted: 100}, {limit: 150, posted: 120, says: "posted 80"}, {limit: 150, posted: 150, says: "posted 100"},
@@ -79,7 +90,9 @@ func TestS_F18_AnAlertIsToldOnce(t *testing.T) {
 			{limit: 100, posted: 50, says: "posted 50"}, {limit: 120, posted: 60}, {limit: 140, posted: 70}, {limit: 140, posted: 112, says: "posted 80"},
 		},
 		"raised under what is held": {
-			{limit: 100, posted: 10, held: 75, says: "held 80"}, {limit: 110, posted: 10, held: 80}, {limit: 110, posted: 10, held: 100, says: "held 100"},
+			{limit: 100, posted: 10, held: 75, says: "held 80"},
+			{limit: 110, posted: 10, held: 80},
+			{limit: 110, posted: 10, held: 100, says: "held 100"},
 			{limit: 110, posted: 60, held: 50, says: "posted 50"},
 		},
 		"a lowered limit tells what it makes true": {
@@ -135,8 +148,11 @@ func TestEveryScopeHasItsOwnAlerts(t *testing.T) {
 	var s teller
 	limit := Money{100 * Micro, "USD"}
 	for _, b := range []Budget{
-		{Account: "acme", Every: Month, Limit: limit}, {Account: "acme", Every: Week, Limit: limit}, {Account: "acme", Every: Month, Cloud: "north", Limit: limit},
-		{Account: "acme", Every: Month, GPU: "north", Limit: limit}, {Account: "acme/models", Every: Month, Limit: limit},
+		{Account: "acme", Every: Month, Limit: limit},
+		{Account: "acme", Every: Week, Limit: limit},
+		{Account: "acme", Every: Month, Cloud: "north", Limit: limit},
+		{Account: "acme", Every: Month, GPU: "north", Limit: limit},
+		{Account: "acme/models", Every: Month, Limit: limit},
 	} {
 		bal := Balance{Period: "2026-11", Limit: limit, Posted: Money{60 * Micro, "USD"}, Held: Money{0, "USD"}}
 		if n := s.tell(Alerts(noon, &b, &bal, nil, s.told)); n != 1 {

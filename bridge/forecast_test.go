@@ -71,7 +71,7 @@ func TestForecast(t *testing.T) {
 // Of a hundred periods about eighty end inside the band, about ten above it
 // and ten below, whatever the length.
 func TestEightyOfAHundredPeriodsEndInsideTheBand(t *testing.T) {
-	chance := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same numbers in every run.
+	chance := rand.New(rand.NewPCG(1, 2)) // The same numbers in every run.
 	day := func() int64 { return max(int64(100+30*chance.NormFloat64()), 0) }
 	for name, days := range map[string]int{"rest of a week": 7, "rest of a month": 25} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,8 @@ func TestWhatIdlingCosts(t *testing.T) {
 	r := Rental{Rate: Rate{6 * Micro, "USD"}, Machines: []Machine{
 		{State: MachineJoined, IdleSince: noon.Add(-30 * time.Minute)},
 		{State: MachineJoined, IdleSince: noon.Add(-10 * time.Minute), Rate: Rate{12 * Micro, "USD"}},
-		{State: MachineJoined}, {State: MachineReleasing, IdleSince: noon.Add(-time.Hour)},
+		{State: MachineJoined},
+		{State: MachineReleasing, IdleSince: noon.Add(-time.Hour)},
 	}}
 	if got := r.IdleCost(noon); got != (Money{5 * Micro, "USD"}) {
 		t.Errorf("idling has cost %s, want 5.00 USD", got)

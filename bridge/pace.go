@@ -6,10 +6,9 @@ import (
 )
 
 // Pace is how a job with a deadline stands, for the Uniform Progress rule of
-// Wu et al., "Can't Be Late: Optimizing Spot Instance Savings under Deadlines",
-// NSDI 2024: progress is owed evenly over the time there is, spot is used while
-// it can be had, on demand makes up for what is owed, and a job that could not
-// lose another machine stays on demand.
+// Wu et al., "Can't Be Late", NSDI 2024: progress is owed evenly over the time
+// there is, spot is used while it can be had, on demand makes up for what is
+// owed, and a job that could not lose another machine stays on demand.
 type Pace struct {
 	Start    time.Time     // its time began
 	Deadline time.Time     // and ends

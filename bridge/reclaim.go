@@ -77,10 +77,10 @@ func returnOf(r *Rental, now time.Time, occ *occupancy, pending map[string]map[J
 	all := Return{Rental: r.ID}
 	busy := occ == nil || slices.ContainsFunc(r.Machines, func(m Machine) bool { return occ.busy[m.Node] })
 	switch {
-	case !r.Expires.IsZero() && !now.Before(r.Expires):
+	case reached(r.Expires, now):
 		all.Why, all.Drain = ReasonExpired, busy && r.State == StateAdmitted
 		return all, true
-	case !r.ReleaseAt.IsZero() && !now.Before(r.ReleaseAt) && r.State != StateDraining:
+	case reached(r.ReleaseAt, now) && r.State != StateDraining:
 		all.Why, all.Drain = ReasonAskedRelease, busy && r.State == StateAdmitted
 		return all, true
 	case busy || r.State == StateDraining:
@@ -97,6 +97,9 @@ func returnOf(r *Rental, now time.Time, occ *occupancy, pending map[string]map[J
 	all.Why, all.Drain = ReasonIdle, true
 	return all, !r.IdleSince.IsZero() && idleOver(r, nil, oldestStart(r), now)
 }
+
+// reached reports whether an instant, if one is set, has come.
+func reached(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
 // idleMachines are single machines of a rental of independent jobs that have
 // been idle long enough while others still work.

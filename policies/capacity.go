@@ -73,11 +73,10 @@ func (r *reader) checkCapacity(e strict.Node, c *bridge.Capacity) bool {
 		e.With(fmt.Sprintf(example, r.code())).Refuse(wrong)
 		return false
 	}
-	place := c.Cloud != "" || c.Region != "" || c.Zone != "" || c.Type != "" || c.Machines > 0
 	switch {
 	case !c.From.IsZero() && !c.Until.IsZero() && !c.From.Before(c.Until):
 		return refuse(blockExample, "it ends before it begins")
-	case c.Kind == bridge.Owned && place:
+	case c.Kind == bridge.Owned && placed(c):
 		return refuse(ownedExample, "owned machines are nodes of a cluster: cloud, region, zone, type and machines are of contracts")
 	case c.Kind == bridge.Owned:
 		return true
@@ -89,6 +88,11 @@ func (r *reader) checkCapacity(e strict.Node, c *bridge.Capacity) bool {
 		return refuse(blockExample, "a block is bought for a time: give from and until")
 	}
 	return true
+}
+
+// placed reports whether an entry has any key that only contracts have.
+func placed(c *bridge.Capacity) bool {
+	return c.Cloud != "" || c.Region != "" || c.Zone != "" || c.Type != "" || c.Machines > 0
 }
 
 // instant reads a day, which begins in the file's zone, or a time with its own.

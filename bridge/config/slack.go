@@ -93,6 +93,11 @@ func (r *reader) slack(n strict.Node) {
 		r.slackHere(n, s, given)
 		return
 	}
+	slackThere(n, s, given)
+}
+
+// slackThere finds what the keys of a section with a token say together.
+func slackThere(n strict.Node, s *Slack, given func(string) bool) {
 	switch {
 	case s.Local != "":
 		n.With("bot_token_file: /etc/spillway/slack-bot").Refuse("there are a token and a local Slack: keep one")

@@ -82,8 +82,7 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 		q.Why, q.barred = bridge.ReasonNoOffer, true
 	case o.Bar != "":
 		q.Why = o.Bar
-	case t.MaxRate.Micro > 0 && (o.Rate.Currency != t.MaxRate.Currency || o.Rate.Micro > t.MaxRate.Micro),
-		above(q.AtMost, t.MaxCost), above(q.AtMost, r.wish.Max):
+	case r.tooDear(q):
 		q.Why = bridge.ReasonTooDear
 	case !o.Until.IsZero() && d.Now().Add(q.life).After(o.Until):
 		q.Why = bridge.ReasonEndsFirst
@@ -103,6 +102,14 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 		return r.afford(q)
 	}
 	return nil
+}
+
+// tooDear reports whether a quoted offer is above policy's rate, or above what
+// policy or the person lets one rental cost.
+func (r *request) tooDear(q *Quoted) bool {
+	most, rate := r.terms.MaxRate, q.offer.Rate
+	return most.Micro > 0 && (rate.Currency != most.Currency || rate.Micro > most.Micro) ||
+		above(q.AtMost, r.terms.MaxCost) || above(q.AtMost, r.wish.Max)
 }
 
 // rulesOut reports whether policy does not allow a pool at all.

@@ -19,8 +19,10 @@ func TestAQuoteSaysWhatTheLocalQueueWouldDo(t *testing.T) {
 	}{
 		"no job named":                           {words: "8xh100 2h project nlp", want: &queue},
 		"a job the scheduler has not thought of": {words: "job 4711", want: &queue},
-		"a job with an estimate": {words: "job 4711", change: func(q *bridge.Queue) { q.Demands[0].StartEstimate = start },
-			want: &Local{Cluster: "main", Source: FromScheduler, At: noon, Job: "4711", Start: start, Waiting: 11, Oldest: 720}},
+		"a job with an estimate": {
+			words: "job 4711", change: func(q *bridge.Queue) { q.Demands[0].StartEstimate = start },
+			want: &Local{Cluster: "main", Source: FromScheduler, At: noon, Job: "4711", Start: start, Waiting: 11, Oldest: 720},
+		},
 		"an estimate of another job":  {words: "8xh100 2h project nlp", change: func(q *bridge.Queue) { q.Demands[0].StartEstimate = start }, want: &queue},
 		"an estimate that has passed": {words: "job 4711", change: func(q *bridge.Queue) { q.Demands[0].StartEstimate = noon.Add(-time.Minute) }, want: &queue},
 		"nothing waits for machines": {words: "8xh100 2h project nlp", change: func(q *bridge.Queue) {

@@ -68,7 +68,7 @@ func TestNewsInChineseHaveAnEnglishOriginal(t *testing.T) {
 	}
 	all := regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(source.String(), "")
 	for _, n := range chineseNews {
-		for _, part := range strings.Split(strings.TrimPrefix(n.english, "%s"), "%s") {
+		for part := range strings.SplitSeq(strings.TrimPrefix(n.english, "%s"), "%s") {
 			if !strings.Contains(all, part) {
 				t.Errorf("nothing says %q any more", n.english)
 			}

@@ -169,12 +169,7 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 		return bridge.Rental{}, false
 	}
 	q, _ := c.queue(in.Tags[bridge.TagCluster])
-	node := ""
-	for _, n := range q.Nodes {
-		if owner, ok := rentalOfNode(n.Name); ok && owner == id && (node == "" || n.Responding) {
-			node = n.Name
-		}
-	}
+	node := nodeOfRental(q, id)
 	born := in.Launched.UTC()
 	if in.Launched.IsZero() {
 		born = c.now
@@ -208,6 +203,18 @@ func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Re
 	}
 	r.Rate, r.Machines[0].Rate = own, own
 	return r, node != ""
+}
+
+// nodeOfRental is a rental's node in a queue, one that responds if there is one;
+// empty if it has none.
+func nodeOfRental(q *sight, id bridge.RentalID) string {
+	node := ""
+	for _, n := range q.Nodes {
+		if owner, ok := rentalOfNode(n.Name); ok && owner == id && (node == "" || n.Responding) {
+			node = n.Name
+		}
+	}
+	return node
 }
 
 // adopt takes a working machine back into the books. Its money is being spent

@@ -41,11 +41,7 @@ func (l *looked) approvals() Approvals {
 	}
 	a.Waiting = l.unanswered(asked, answered)
 	a.OverBudget = l.money(up(over))
-	if len(took) > 0 {
-		slices.SortFunc(took, cmp.Compare)
-		m := SpanOf(nearestRank(took, 500))
-		a.Median = &m
-	}
+	a.Median = median(took)
 	a.Reason, a.ReasonCount = mostFrequent(reasons)
 	if a.Asked == 0 && len(took) == 0 {
 		l.note(PartApprovals, NoteNobodyAsked)
@@ -62,6 +58,16 @@ func (l *looked) unanswered(asked map[bridge.RentalID]*bridge.News, answered map
 		}
 	}
 	return n
+}
+
+// median is the middle of how long answers took; nil if none was given.
+func median(took []time.Duration) *Span {
+	if len(took) == 0 {
+		return nil
+	}
+	slices.SortFunc(took, cmp.Compare)
+	m := SpanOf(nearestRank(took, 500))
+	return &m
 }
 
 // mostFrequent is the reason given most often; of equals the first by name.

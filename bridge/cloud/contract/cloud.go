@@ -112,7 +112,7 @@ func (c *Cloud) Offers(ctx context.Context) ([]bridge.Offer, error) {
 			continue
 		}
 		left := k.Machines - c.books.used(k.Name, now)
-		for _, o := range out[:len(out):len(out)] {
+		for _, o := range out {
 			if o.Pool.Market == bridge.OnDemand && covers(k, o.Pool) {
 				out = append(out, offer(k, o, left))
 			}

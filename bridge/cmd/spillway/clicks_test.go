@@ -162,7 +162,7 @@ func TestB_TwoHundredPeopleClickFiftyCards(t *testing.T) {
 			who = fmt.Sprintf("stranger%d", i)
 		}
 		wg.Go(func() {
-			for _, n := range rand.New(rand.NewPCG(1, uint64(i))).Perm(cards) { //nolint:gosec // an order of clicks is no secret
+			for _, n := range rand.New(rand.NewPCG(1, uint64(i))).Perm(cards) {
 				r := &asked[n]
 				a, err := c.desks[i%2].Decide(t.Context(), c.as(who), desk.DecideRequest{Rental: string(r.ID), Revision: r.Revision, Yes: i%5 != 0, Text: "use the queue"})
 				if err != nil && desk.AsError(err).Result == nil {

@@ -118,7 +118,7 @@ func (l *localSlack) try(ctx context.Context, exe, workspace string) (*slackChil
 	if workspace != "" {
 		args = append(args, "--workspace", workspace)
 	}
-	cmd := exec.Command(exe, args...) //nolint:gosec,noctx // It is this very program; close ends it.
+	cmd := exec.Command(exe, args...) // It is this very program; close ends it.
 	said := &tail{}
 	cmd.Stdout, cmd.Stderr = said, said
 	// A kill of the daemon ends it too, and Ctrl-C reaches it by us alone.

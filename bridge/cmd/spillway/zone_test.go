@@ -28,13 +28,17 @@ func TestAQuoteSaysWhereAWordAboutTheQueueIsFrom(t *testing.T) {
 	for want, l := range map[string]*desk.Local{
 		"": nil,
 		"Local queue: job 4711 starts 2026-11-30 23:00 UTC, in 11 h, by the scheduler's own estimate.\n": {
-			Cluster: "main", Source: desk.FromScheduler, At: at, Job: "4711", Start: clock(t, "2026-11-30T23:00:00Z")},
+			Cluster: "main", Source: desk.FromScheduler, At: at, Job: "4711", Start: clock(t, "2026-11-30T23:00:00Z"),
+		},
 		"Local queue of main: 3 jobs wait for machines, the oldest for 12 min, as seen 2026-11-30 12:00 UTC; nothing estimates this size.\n": {
-			Cluster: "main", Source: desk.FromQueue, At: at, Waiting: 3, Oldest: 720},
+			Cluster: "main", Source: desk.FromQueue, At: at, Waiting: 3, Oldest: 720,
+		},
 		"Local queue of main: 1 job waits for machines, the oldest for 45 s, as seen 2026-11-30 12:00 UTC; nothing estimates this size.\n": {
-			Cluster: "main", Source: desk.FromQueue, At: at, Waiting: 1, Oldest: 45},
+			Cluster: "main", Source: desk.FromQueue, At: at, Waiting: 1, Oldest: 45,
+		},
 		"Local queue of main: no job waits for machines, as seen 2026-11-30 12:00 UTC; nothing estimates this size.\n": {
-			Cluster: "main", Source: desk.FromQueue, At: at},
+			Cluster: "main", Source: desk.FromQueue, At: at,
+		},
 	} {
 		if got := printed(t, func(p *page) { sayLocal(p, l, at) }); got != want {
 			t.Errorf("%q, want %q", got, want)

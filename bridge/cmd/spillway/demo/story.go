@@ -106,9 +106,7 @@ func (s *story) line(n bridge.News) (who, text string) { //nolint:gocyclo // One
 		return "money", fmt.Sprintf("%s settled: %s posted, the rest of its hold returned", n.Rental, n.Cost)
 	case bridge.NewsOrphan, bridge.NewsForeign, bridge.NewsProtected, bridge.NewsWarning, bridge.NewsUnknown, bridge.NewsWithdrawn, bridge.NewsLapsed:
 		return "warning", strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Kind, n.Rental, n.Why, n.Text))
-	case bridge.NewsCreating, bridge.NewsJoined, bridge.NewsRouted, bridge.NewsDraining, bridge.NewsGone,
-		bridge.NewsExtended, bridge.NewsFrozen, bridge.NewsThawed:
+	default: // All others are no part of the story.
 		return "", ""
 	}
-	return "", ""
 }

@@ -162,7 +162,7 @@ func (d *drill) send(ctx context.Context) error {
 	}
 	return d.until(ctx, "the daemon sees the probe", func() (bool, error) {
 		a, err := d.Desk.Explain(ctx, desk.ExplainRequest{Job: d.job, Cluster: d.Cluster})
-		return err == nil && a.Demand != nil, nil //nolint:nilerr // It is asked again until the time is over.
+		return err == nil && a.Demand != nil, nil // It is asked again until the time is over.
 	})
 }
 

@@ -38,7 +38,7 @@ func (w *world) Explain(context.Context, desk.ExplainRequest) (desk.ExplainAnswe
 	return desk.ExplainAnswer{Demand: &bridge.Demand{Word: "Licenses"}}, nil
 }
 
-func (w *world) Rent(ctx context.Context, q desk.RentRequest) (desk.RentAnswer, error) {
+func (w *world) Rent(ctx context.Context, _ desk.RentRequest) (desk.RentAnswer, error) {
 	if w.dear {
 		return desk.RentAnswer{}, desk.Wrong(desk.OverBudget, "", "nothing is left")
 	}

@@ -114,6 +114,7 @@ func must(t *testing.T, err error) {
 func (r *rig) path(parts ...string) string {
 	return filepath.Join(append([]string{r.dir}, parts...)...)
 }
+
 func (r *rig) gateway(port string) string { return r.cluster.Network().Gateway.String() + ":" + port }
 
 func (r *rig) configure(edits []string) {
