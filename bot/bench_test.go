@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -115,7 +114,7 @@ func BenchmarkAcknowledge(b *testing.B) {
 	r.options = bot.Options{
 		Conversation: r.talker, Teller: r.talker, People: host, Accounts: bot.Accounts{Users: map[string]string{}}, Channel: burst,
 		Slack: api(), Socket: func() *socketmode.Client { return socketmode.New(api()) }, HTTP: client, Hosts: []string{strings.TrimPrefix(base, "http://")},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Speed: fast,
+		Log: slog.New(slog.DiscardHandler), Speed: fast,
 	}
 	for i := range crowd {
 		r.options.Accounts.Users[team+"/"+personOf(i)] = fmt.Sprintf("crowd%02d", i)

@@ -82,7 +82,7 @@ func New(o Options) (*Bot, error) {
 	o.Connections, o.Workers = cmp.Or(o.Connections, 2), cmp.Or(o.Workers, 8)
 	o.Every = cmp.Or(o.Every, 500*time.Millisecond)
 	if o.Clock == nil {
-		o.Clock = time.Now
+		o.Clock = time.Now //nolint:forbidigo // The clock of a bot that was given none.
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -127,7 +127,7 @@ func (o *Options) sound() error {
 }
 
 // ErrEnded is that Slack does not know the app any more, or not with this token.
-var ErrEnded = errors.New("Slack refuses this app's token") //nolint:staticcheck // Slack is a name.
+var ErrEnded = errors.New("Slack refuses this app's token")
 
 // Run carries words until ctx ends, which is no error. An error is ErrEnded, or
 // of a port that cannot be used any more; after it Run may be called again.
@@ -172,6 +172,9 @@ func (b *Bot) ended(ctx context.Context, err error) error {
 	return err
 }
 
+// over is the end of ctx, for what goes on until then; ended knows it by it.
+func over(ctx context.Context) error { return fmt.Errorf("run the Slack bot: %w", ctx.Err()) }
+
 // signIn learns where the app is installed; it tries until Slack answers.
 func (b *Bot) signIn(ctx context.Context) error {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
@@ -208,7 +211,7 @@ func (b *Bot) watchToken(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return over(ctx)
 		case <-b.recheck:
 			if err := b.signIn(ctx); err != nil {
 				return err
@@ -286,7 +289,7 @@ func (b *Bot) tidy(ctx context.Context) error {
 			b.log.WarnContext(ctx, "old messages cannot be forgotten", "error", err)
 		}
 		if !sleep(ctx, time.Hour) {
-			return ctx.Err()
+			return over(ctx)
 		}
 	}
 }

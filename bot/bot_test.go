@@ -165,7 +165,7 @@ func TestRemindersGoOutOnce(t *testing.T) {
 
 func TestHomeIsPublished(t *testing.T) {
 	r := newRig(t, slackd.Options{})
-	r.talker.hear = func(_ context.Context, who talk.Asker, in talk.Interaction) ([]talk.Effect, error) {
+	r.talker.hear = func(_ context.Context, who talk.Asker, _ talk.Interaction) ([]talk.Effect, error) {
 		return []talk.Effect{{Surface: talk.Tab, Message: talk.Message{Blocks: []slack.Block{
 			slack.NewSectionBlock(slack.NewTextBlockObject(slack.PlainTextType, "rentals of "+who.Person.Name, false, false), nil, nil),
 		}}}}, nil

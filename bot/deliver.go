@@ -40,7 +40,7 @@ func (b *Bot) deliver(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			return ctx.Err()
+			return over(ctx)
 		case <-b.outbox.wake:
 			t.Stop()
 		case <-t.C:

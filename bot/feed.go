@@ -39,7 +39,7 @@ func (b *Bot) follow(ctx context.Context, cursor int64) error {
 			pause = 0
 		}
 		if !sleep(ctx, pause) {
-			return ctx.Err()
+			return over(ctx)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (b *Bot) remind(ctx context.Context) error {
 			b.log.ErrorContext(ctx, "nobody could be reminded", "error", err)
 		}
 		if !sleep(ctx, 10*b.o.Every) {
-			return ctx.Err()
+			return over(ctx)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (b *Bot) serve(ctx context.Context) error {
 	err = srv.Serve(l)
 	if !stop() {
 		<-closed
-		return ctx.Err()
+		return over(ctx)
 	}
 	return fmt.Errorf("serve Slack's requests: %w", err)
 }
@@ -69,7 +69,7 @@ type errForged struct{ why string }
 func (e *errForged) Error() string { return "refused: " + e.why }
 
 func (b *Bot) receive(w http.ResponseWriter, r *http.Request) {
-	began := time.Now()
+	began := b.o.Clock()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMost))
 	if err != nil {
 		http.Error(w, "too large or unreadable", http.StatusRequestEntityTooLarge)
@@ -92,7 +92,7 @@ func (b *Bot) receive(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.takeRequest(w, r, f, payload)
-	b.figure.acks.Observe(time.Since(began).Seconds())
+	b.figure.acks.Observe(b.o.Clock().Sub(began).Seconds())
 }
 
 func (b *Bot) takeRequest(w http.ResponseWriter, r *http.Request, f form, payload []byte) {
@@ -196,7 +196,10 @@ func payloadOf(r *http.Request, body []byte) (form, []byte, error) {
 		flat[k] = values.Get(k)
 	}
 	text, err := json.Marshal(flat)
-	return formCommand, text, err
+	if err != nil {
+		return "", nil, fmt.Errorf("read request: %w", err)
+	}
+	return formCommand, text, nil
 }
 
 // challengeOf is what Slack wants to hear back when the address is set.

@@ -59,13 +59,11 @@ type formAck struct {
 	say   chan *slack.ViewSubmissionResponse
 }
 
-// give passes the answer on; false when the form was closed already.
-func (a *formAck) give(r *slack.ViewSubmissionResponse) bool {
-	if a == nil || !a.taken.CompareAndSwap(false, true) {
-		return false
+// give passes the answer on, unless the form was closed already.
+func (a *formAck) give(r *slack.ViewSubmissionResponse) {
+	if a != nil && a.taken.CompareAndSwap(false, true) {
+		a.say <- r
 	}
-	a.say <- r
-	return true
 }
 
 // keeping is one knock on its way into the box.
@@ -86,7 +84,7 @@ func (b *Bot) keepKnocks(ctx context.Context) error {
 		var batch []keeping
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return over(ctx)
 		case k := <-b.inbox.keep:
 			batch = append(batch, k)
 		}
@@ -130,7 +128,7 @@ func (b *Bot) knock(ctx context.Context, in *talk.Interaction) (bool, error) {
 	k := keeping{bridge.Knock{Key: in.Key, At: in.At, Body: body}, make(chan kept, 1)}
 	select {
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return false, fmt.Errorf("wait for the box: %w", ctx.Err())
 	case <-wait.C:
 		return false, errors.New("the box is too slow")
 	case b.inbox.keep <- k:
@@ -270,7 +268,7 @@ func (b *Bot) recall(ctx context.Context) error {
 			b.log.WarnContext(ctx, "the box cannot be read", "error", err)
 		}
 		if !b.pauseRecall(ctx) {
-			return ctx.Err()
+			return over(ctx)
 		}
 	}
 }

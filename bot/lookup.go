@@ -36,7 +36,7 @@ func (r *registry) user(ctx context.Context, id string) (*slack.User, error) {
 		return u, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // Ours, handed on by the group.
 	}
 	return v.(*slack.User), nil //nolint:forcetypeassert // It is the type of the line above.
 }
@@ -59,7 +59,7 @@ func (r *registry) members(ctx context.Context, group string) ([]string, error) 
 		return members, nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // Ours, handed on by the group.
 	}
 	return v.([]string), nil //nolint:forcetypeassert // It is the type of the line above.
 }

@@ -21,14 +21,17 @@ func Redacted(h slog.Handler) slog.Handler { return &redacting{h} }
 
 type redacting struct{ next slog.Handler }
 
+// Enabled asks the next handler.
 func (r *redacting) Enabled(ctx context.Context, l slog.Level) bool { return r.next.Enabled(ctx, l) }
 
+// Handle passes a line on without its secrets.
 func (r *redacting) Handle(ctx context.Context, rec slog.Record) error {
 	out := slog.NewRecord(rec.Time, rec.Level, redact(rec.Message), rec.PC)
 	rec.Attrs(func(a slog.Attr) bool { out.AddAttrs(clean(a)); return true })
-	return r.next.Handle(ctx, out)
+	return r.next.Handle(ctx, out) //nolint:wrapcheck // A handler around another one returns its error.
 }
 
+// WithAttrs cleans what every line will carry.
 func (r *redacting) WithAttrs(as []slog.Attr) slog.Handler {
 	out := make([]slog.Attr, len(as))
 	for i, a := range as {
@@ -37,6 +40,7 @@ func (r *redacting) WithAttrs(as []slog.Attr) slog.Handler {
 	return &redacting{r.next.WithAttrs(out)}
 }
 
+// WithGroup opens the group in the next handler.
 func (r *redacting) WithGroup(name string) slog.Handler { return &redacting{r.next.WithGroup(name)} }
 
 // clean redacts a value of any kind; what could hide text is turned into it.

@@ -113,10 +113,6 @@ func (b *Bot) bringCard(ctx context.Context, p *bridge.Parcel, e *talk.Effect) e
 	}
 	hash := hashOf(&e.Message)
 	now := b.o.Clock()
-	var shown []bridge.Copy
-	done := func() error {
-		return b.o.Box.Delivered(ctx, *p, b.o.Clock().Add(cardEvery), shown...)
-	}
 	// A state that follows soon waits; the last one wins.
 	for _, c := range copies {
 		if next := c.At.Add(cardEvery); c.Hash != hash && next.After(now) {
@@ -128,21 +124,9 @@ func (b *Bot) bringCard(ctx context.Context, p *bridge.Parcel, e *talk.Effect) e
 	if err != nil {
 		return err
 	}
-	for _, c := range copies {
-		if c.Hash == hash {
-			continue
-		}
-		switch err := b.edit(ctx, p, &c, &e.Message); {
-		case isOneOf(err, lostErrors):
-			if err := b.o.Box.Hide(ctx, c); err != nil {
-				return err
-			}
-		case err != nil:
-			return errors.Join(err, b.keepShown(ctx, shown))
-		default:
-			c.Hash, c.At = hash, b.o.Clock()
-			shown = append(shown, c)
-		}
+	shown, err := b.editCopies(ctx, p, &e.Message, copies)
+	if err != nil {
+		return err
 	}
 	if place != "" && !slices.ContainsFunc(copies, func(c bridge.Copy) bool { return c.Channel == place || c.Target == place }) {
 		where, err := b.post(ctx, p, place, "", e.Key, &e.Message)
@@ -155,7 +139,30 @@ func (b *Bot) bringCard(ctx context.Context, p *bridge.Parcel, e *talk.Effect) e
 	if err := b.picture(ctx, p, e); err != nil {
 		return errors.Join(err, b.keepShown(ctx, shown))
 	}
-	return done()
+	return b.o.Box.Delivered(ctx, *p, b.o.Clock().Add(cardEvery), shown...)
+}
+
+// editCopies edits the copies of a card that show something else, forgets those
+// that are gone, and returns what was edited. When one fails it keeps the others.
+func (b *Bot) editCopies(ctx context.Context, p *bridge.Parcel, m *talk.Message, copies []bridge.Copy) (shown []bridge.Copy, err error) {
+	hash := hashOf(m)
+	for _, c := range copies {
+		if c.Hash == hash {
+			continue
+		}
+		switch err := b.edit(ctx, p, &c, m); {
+		case isOneOf(err, lostErrors):
+			if err := b.o.Box.Hide(ctx, c); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, errors.Join(err, b.keepShown(ctx, shown))
+		default:
+			c.Hash, c.At = hash, b.o.Clock()
+			shown = append(shown, c)
+		}
+	}
+	return shown, nil
 }
 
 // placeOf is where a card is to be shown besides where it is; empty: nowhere.

@@ -27,7 +27,7 @@ func (b *Bot) listen(ctx context.Context, n int) error {
 		began := b.o.Clock()
 		err := b.listenOnce(ctx, n)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return over(ctx)
 		}
 		if isOneOf(err, fatalErrors) || isFatal(err) {
 			b.trouble("socket", "Slack refuses the app's token for Socket Mode: "+err.Error())
@@ -38,7 +38,7 @@ func (b *Bot) listen(ctx context.Context, n int) error {
 		}
 		b.log.WarnContext(ctx, "a connection to Slack ended", "connection", n, "error", err)
 		if !sleep(ctx, backoff(fails, time.Second, 30*time.Second)) {
-			return ctx.Err()
+			return over(ctx)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (b *Bot) hearEvents(ctx context.Context, c *socketmode.Client, n int, stop 
 		switch e.Type { //nolint:exhaustive // The others only tell.
 		case socketmode.EventTypeConnecting:
 			set(false)
-			if x, ok := e.Data.(*slack.ConnectingEvent); ok && (x.ConnectionCount > 0 || x.Attempt > 1) {
+			if isReconnect(&e) {
 				b.figure.reconnects.Inc()
 			}
 		case socketmode.EventTypeHello:
@@ -102,19 +102,14 @@ func (b *Bot) hearEvents(ctx context.Context, c *socketmode.Client, n int, stop 
 			b.log.InfoContext(ctx, "a connection to Slack is up", "connection", n)
 		case socketmode.EventTypeConnectionError:
 			set(false)
-			if x, ok := e.Data.(*slack.ConnectionErrorEvent); ok {
-				b.log.WarnContext(ctx, "Slack cannot be reached by Socket Mode", "connection", n, "attempt", x.Attempt, "again_in", x.Backoff, "error", x.ErrorObj)
-				if isOneOf(x.ErrorObj, fatalErrors) {
-					stop(x.ErrorObj)
-				}
-			}
+			b.unreached(ctx, &e, n, stop)
 		case socketmode.EventTypeInvalidAuth:
 			stop(slack.SlackErrorResponse{Err: "invalid_auth"})
 		case socketmode.EventTypeIncomingError, socketmode.EventTypeErrorWriteFailed, socketmode.EventTypeDisconnect:
 			set(false)
 		case socketmode.EventTypeSlashCommand, socketmode.EventTypeInteractive, socketmode.EventTypeEventsAPI, socketmode.EventTypeErrorBadMessage:
 			r := requestOf(&e)
-			if r == nil || r.EnvelopeID == "" {
+			if r == nil {
 				continue
 			}
 			select {
@@ -130,22 +125,41 @@ func (b *Bot) hearEvents(ctx context.Context, c *socketmode.Client, n int, stop 
 	}
 }
 
+// isReconnect reports whether a connection is made that is not the first try of
+// the first one.
+func isReconnect(e *socketmode.Event) bool {
+	x, ok := e.Data.(*slack.ConnectingEvent)
+	return ok && (x.ConnectionCount > 0 || x.Attempt > 1)
+}
+
+// unreached notes that a connection could not be made; a token that Slack
+// refuses ends it.
+func (b *Bot) unreached(ctx context.Context, e *socketmode.Event, n int, stop context.CancelCauseFunc) {
+	x, ok := e.Data.(*slack.ConnectionErrorEvent)
+	if !ok {
+		return
+	}
+	b.log.WarnContext(ctx, "Slack cannot be reached by Socket Mode", "connection", n, "attempt", x.Attempt, "again_in", x.Backoff, "error", x.ErrorObj)
+	if isOneOf(x.ErrorObj, fatalErrors) {
+		stop(x.ErrorObj)
+	}
+}
+
 // requestOf is the envelope of an event. What the client's library cannot read
 // is read from its own bytes, so that an event of a new kind is acknowledged
-// like any other.
+// like any other. Nil: nothing that could be acknowledged.
 func requestOf(e *socketmode.Event) *socketmode.Request {
-	if e.Request != nil {
-		return e.Request
+	r := e.Request
+	if bad, ok := e.Data.(*socketmode.ErrorBadMessage); ok && r == nil {
+		r = &socketmode.Request{}
+		if json.Unmarshal(bad.Message, r) != nil {
+			return nil
+		}
 	}
-	bad, ok := e.Data.(*socketmode.ErrorBadMessage)
-	if !ok {
+	if r == nil || r.EnvelopeID == "" {
 		return nil
 	}
-	var r socketmode.Request
-	if json.Unmarshal(bad.Message, &r) != nil {
-		return nil
-	}
-	return &r
+	return r
 }
 
 var formOf = map[string]form{
@@ -157,7 +171,7 @@ var formOf = map[string]form{
 // takeEnvelope receives one envelope and acknowledges it. One that could not be
 // stored is not acknowledged: Slack then tells the person.
 func (b *Bot) takeEnvelope(ctx context.Context, c *socketmode.Client, r *socketmode.Request) {
-	began := time.Now()
+	began := b.o.Clock()
 	f, known := formOf[r.Type]
 	if !known {
 		return
@@ -177,5 +191,5 @@ func (b *Bot) takeEnvelope(ctx context.Context, c *socketmode.Client, r *socketm
 		b.log.WarnContext(ctx, "an envelope was stored and could not be acknowledged", "type", r.Type, "error", err)
 		return
 	}
-	b.figure.acks.Observe(time.Since(began).Seconds())
+	b.figure.acks.Observe(b.o.Clock().Sub(began).Seconds())
 }

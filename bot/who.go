@@ -192,18 +192,11 @@ func (r *registry) account(ctx context.Context, u *slack.User, in *talk.Interact
 	if h.enterprise != "" {
 		r.byGrid(ctx, ids(u, in.User), found)
 	}
-	if r.accounts.EmailDomain != "" {
-		name, domain, ok := strings.Cut(strings.ToLower(u.Profile.Email), "@")
-		// Who can make addresses is no administrator by that: root is in the table or
-		// nowhere.
-		if ok && domain == strings.ToLower(r.accounts.EmailDomain) && name != "root" {
-			if !u.IsEmailConfirmed && len(found) == 0 {
-				return "", &Refusal{Reason: reasonUnconfirmed}
-			}
-			if u.IsEmailConfirmed {
-				found[name] = true
-			}
-		}
+	switch name, ok := r.byMail(u); {
+	case ok && u.IsEmailConfirmed:
+		found[name] = true
+	case ok && len(found) == 0:
+		return "", &Refusal{Reason: reasonUnconfirmed}
 	}
 	switch len(found) {
 	case 1:
@@ -214,6 +207,16 @@ func (r *registry) account(ctx context.Context, u *slack.User, in *talk.Interact
 		return "", &Refusal{Reason: reasonUnknown}
 	}
 	return "", &Refusal{Reason: reasonTwo, Err: fmt.Errorf("accounts %s", strings.Join(slices.Sorted(maps.Keys(found)), " and "))}
+}
+
+// byMail is the account that a user's address names, confirmed or not. Who can
+// make addresses is no administrator by that: root is in the table or nowhere.
+func (r *registry) byMail(u *slack.User) (string, bool) {
+	if r.accounts.EmailDomain == "" {
+		return "", false
+	}
+	name, domain, ok := strings.Cut(strings.ToLower(u.Profile.Email), "@")
+	return name, ok && domain == strings.ToLower(r.accounts.EmailDomain) && name != "root"
 }
 
 // groupsOf are the Unix groups that a user has by Slack user groups.

@@ -205,7 +205,7 @@ func TestB_F10_BothIDsOfAGridAreOnePerson(t *testing.T) {
 	if p.Slack != "W0KIM0001" {
 		t.Fatalf("the click carries %s, and the test wants the grid's id", p.Slack)
 	}
-	if p.Person.Name != "kim" || !p.Person.Is(desk.Approver) {
+	if p.Person.Name != "kim" || !p.Is(desk.Approver) {
 		t.Errorf("kim is %+v", p.Person)
 	}
 	r.end()
@@ -230,7 +230,7 @@ func TestB_F11_ANameIsNoIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := r.asker(ana)
-	if p.Person.Name != "ana" || p.Person.Is(desk.Approver) {
+	if p.Person.Name != "ana" || p.Is(desk.Approver) {
 		t.Errorf("ana under mei's name is %+v", p.Person)
 	}
 	if p.Name != "mei" {

@@ -24,7 +24,7 @@ func (b *Bot) work(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return over(ctx)
 		case j := <-b.inbox.jobs:
 			b.answer(longer, j)
 		}

@@ -98,7 +98,10 @@ func (c *Calendar) Run(ctx context.Context) error {
 	}
 	s.Start()
 	<-ctx.Done()
-	return s.Shutdown()
+	if err := s.Shutdown(); err != nil {
+		return fmt.Errorf("end calendar: %w", err)
+	}
+	return nil
 }
 
 // enter puts a task into the schedule. One that takes longer than its turn

@@ -84,8 +84,14 @@ func TestB_F23_EachDateHasItsLineOnce(t *testing.T) {
 // daemon that looks at the same minutes: each line and each end is told once.
 func TestB_F23_OnceOverChangesOfTheClocks(t *testing.T) {
 	for _, c := range []struct{ zone, from string }{
-		{"Europe/Berlin", "2026-10-23"}, {"Europe/Berlin", "2027-03-26"}, {"America/New_York", "2026-10-30"}, {"America/New_York", "2027-03-12"},
-		{"Asia/Shanghai", "2026-10-30"}, {"America/Havana", "2027-03-12"}, {"Asia/Beirut", "2027-03-26"}, {"Australia/Lord_Howe", "2027-04-02"},
+		{"Europe/Berlin", "2026-10-23"},
+		{"Europe/Berlin", "2027-03-26"},
+		{"America/New_York", "2026-10-30"},
+		{"America/New_York", "2027-03-12"},
+		{"Asia/Shanghai", "2026-10-30"},
+		{"America/Havana", "2027-03-12"},
+		{"Asia/Beirut", "2027-03-26"},
+		{"Australia/Lord_Howe", "2027-04-02"},
 	} {
 		t.Run(c.zone+" "+c.from, func(t *testing.T) {
 			zone := zone(t, c.zone)

@@ -146,8 +146,9 @@ func (c *Calendar) pastDays(ctx context.Context, now time.Time, zone *time.Locat
 		return p, nil
 	}
 	p := days{today: today, read: now, known: map[purse][]int64{}}
-	for from, to := today, today; len(p.sums) < 7*bridge.ForecastWeeks; {
-		from, to = ledger.Span(from.Add(-time.Second), bridge.Day, zone)
+	for next := today; len(p.sums) < 7*bridge.ForecastWeeks; {
+		from, to := ledger.Span(next.Add(-time.Second), bridge.Day, zone)
+		next = from
 		sums, err := c.o.Store.PostedBetween(ctx, from, to)
 		if err != nil {
 			return days{}, err

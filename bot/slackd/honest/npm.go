@@ -60,7 +60,7 @@ func install(t testing.TB, from fs.FS) string {
 	if _, err := os.Stat(modules); err == nil {
 		return modules
 	}
-	fresh, err := os.MkdirTemp(filepath.Dir(home), "new-")
+	fresh, err := os.MkdirTemp(filepath.Dir(home), "new-") //nolint:usetesting // It becomes the cache, which outlives the test.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func try(t testing.TB, dir string, env []string, within time.Duration, program s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // Tests run what they name.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
