@@ -117,20 +117,10 @@ func (s *Sums) post(quarter, micro int64) {
 
 // replay takes one recorded step on a hold.
 func replay(h Hold, known bool, t *Transaction) (Hold, error) {
-	corrects := t.Kind.Corrects()
-	switch {
-	case known == (t.Kind == KindHold):
-		return h, fmt.Errorf("%s of %s, whose hold is there: %t", t.Kind, t.Rental, known)
-	case h.Closed && !corrects:
-		return h, fmt.Errorf("%s of %s: %w", t.Kind, t.Rental, ErrClosed)
-	case !h.Closed && corrects:
-		return h, fmt.Errorf("%s of %s: %w", t.Kind, t.Rental, ErrOpen)
-	case corrects == (t.Key == "" || t.Used.IsZero()):
-		return h, fmt.Errorf("%s of %s with key %q, used at %s: %w", t.Kind, t.Rental, t.Key, t.Used, ErrCorrection)
-	case known && t.Scope() != h.Scope():
-		return h, fmt.Errorf("%s of %s for %s, its hold is for %s", t.Kind, t.Rental, t.Scope(), h.Scope())
+	err := fits(&h, known, t)
+	if err != nil {
+		return h, err
 	}
-	var err error
 	switch t.Kind {
 	case KindHold:
 		h = Hold{Rental: t.Rental, Cluster: t.Cluster, Account: t.Account, Cloud: t.Cloud, GPU: t.GPU, FX: t.FX, Total: t.Amount}
@@ -147,6 +137,24 @@ func replay(h Hold, known bool, t *Transaction) (Hold, error) {
 		err = fmt.Errorf("%s of %s leaves a cost of %d: %w", t.Kind, t.Rental, h.Posted.Micro, ErrTooMuch)
 	}
 	return h, err
+}
+
+// fits refuses a step that a hold in this state cannot take.
+func fits(h *Hold, known bool, t *Transaction) error {
+	corrects := t.Kind.Corrects()
+	switch {
+	case known == (t.Kind == KindHold):
+		return fmt.Errorf("%s of %s, whose hold is there: %t", t.Kind, t.Rental, known)
+	case h.Closed && !corrects:
+		return fmt.Errorf("%s of %s: %w", t.Kind, t.Rental, ErrClosed)
+	case !h.Closed && corrects:
+		return fmt.Errorf("%s of %s: %w", t.Kind, t.Rental, ErrOpen)
+	case corrects == (t.Key == "" || t.Used.IsZero()):
+		return fmt.Errorf("%s of %s with key %q, used at %s: %w", t.Kind, t.Rental, t.Key, t.Used, ErrCorrection)
+	case known && t.Scope() != h.Scope():
+		return fmt.Errorf("%s of %s for %s, its hold is for %s", t.Kind, t.Rental, t.Scope(), h.Scope())
+	}
+	return nil
 }
 
 // Purses are all that something was held or posted in, those above it included.

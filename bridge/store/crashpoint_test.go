@@ -192,6 +192,7 @@ func account(t *testing.T, s *store.Store) string {
 // Killed before any row of a write is changed, or before its commit, a write was
 // not there at all, and can be made; killed after it, it is there whole.
 func TestKilledAtEveryRowOfAWrite(t *testing.T) {
+	t.Parallel()
 	base := newScene(t)
 	for name, do := range writes {
 		t.Run(name, func(t *testing.T) {

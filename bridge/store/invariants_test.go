@@ -199,7 +199,7 @@ func end(t *testing.T, s *store.Store, r bridge.Rental) {
 func TestI09DaysAddUpToTheirMonth(t *testing.T) {
 	clock := newHands(time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC))
 	s := open(t, memory(t), clock)
-	random := rand.New(rand.NewPCG(9, 9)) //nolint:gosec // which instants does not matter, that they are many does
+	random := rand.New(rand.NewPCG(9, 9))
 	for range 40 {
 		r := reach(t, s, bridge.StateAdmitted)
 		for part := range 4 {

@@ -44,8 +44,13 @@ type posting struct {
 func newModel(t *rapid.T) model {
 	m := model{lent: map[bridge.RentalID]*lent{}, keys: map[string]bridge.Correction{}}
 	for _, s := range []bridge.Scope{
-		{Account: "org"}, {Account: "org/a"}, {Account: "org/a/p"}, {Account: "org/a/p/ann"},
-		{Account: "org", Cloud: "north"}, {Account: "org/a", GPU: "h100"}, {Account: "org", Cloud: "south", GPU: "a100"},
+		{Account: "org"},
+		{Account: "org/a"},
+		{Account: "org/a/p"},
+		{Account: "org/a/p/ann"},
+		{Account: "org", Cloud: "north"},
+		{Account: "org/a", GPU: "h100"},
+		{Account: "org", Cloud: "south", GPU: "a100"},
 	} {
 		zone, err := time.LoadLocation(rapid.SampledFrom([]string{"UTC", "Asia/Shanghai", "America/New_York", "Australia/Lord_Howe"}).Draw(t, "zone"))
 		if err != nil {
@@ -173,7 +178,7 @@ func cmpIDs(a, b bridge.RentalID) int {
 // tests show needs no sync.
 func memory(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "spillway-test-")
+	dir, err := os.MkdirTemp("/dev/shm", "spillway-test-") //nolint:usetesting // t.TempDir is on a disk
 	if err != nil {
 		return t.TempDir()
 	}

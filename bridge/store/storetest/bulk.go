@@ -54,11 +54,11 @@ func (b *bulk) dropIndexes() error {
 	}
 	var drop []string
 	for r.Next() {
-		var name, make string
-		if err := r.Scan(&name, &make); err != nil {
+		var name, again string
+		if err := r.Scan(&name, &again); err != nil {
 			return errors.Join(err, r.Close())
 		}
-		drop, b.after = append(drop, "drop index "+name), append(b.after, make)
+		drop, b.after = append(drop, "drop index "+name), append(b.after, again)
 	}
 	if err := errors.Join(r.Err(), r.Close()); err != nil {
 		return err

@@ -93,7 +93,7 @@ func (y Year) fill(b *bulk, start time.Time) error {
 	random := rand.New(rand.NewPCG(uint64(y.Rentals), 2026)) //nolint:gosec // a year that can be made again
 	for i := range rentals {
 		rentals[i] = draw(random, int64(i)+1, start, y.Until)
-		all = append(all, y.moments(random, &rentals[i], int32(i))...) //nolint:gosec // ids end far below
+		all = append(all, y.moments(random, &rentals[i], int32(i))...)
 	}
 	slices.SortFunc(all, func(a, b moment) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.rental, b.rental), cmp.Compare(a.step, b.step))
