@@ -119,7 +119,9 @@ func TestS_F01_ReplacementIsBoughtForAJobThatWasSetAside(t *testing.T) {
 		w.cluster.submit("1", 1, 8, time.Minute, func(j *job) { j.restarts, j.aside = 1, 1 })
 		w.start()
 		w.until(time.Minute, "nudged", func() bool { return w.cluster.called("Nudge") == 1 })
-		if joined := w.at(bridge.NewsJoined); joined.IsZero() || w.at(bridge.NewsWarning).Before(joined) {
+		// The same look at the queue shows the node to both steps, in either order.
+		w.until(time.Second, "joined", func() bool { return w.told(bridge.NewsJoined) == 1 })
+		if joined := w.at(bridge.NewsJoined); w.at(bridge.NewsWarning).Before(joined) {
 			t.Errorf("nudged at %s, a node that fits joined at %s", w.at(bridge.NewsWarning), joined)
 		}
 		w.until(5*time.Minute, "job done", w.state("1", "done"))
