@@ -33,12 +33,16 @@ const leastTold = time.Minute
 // Untold are the machines of a rental, by their place in it, that have been
 // without a job for so long that they are to be named now: once for each spell,
 // and not while their owner keeps them. Machines of a gang are idle together. What goes back
-// at once anyway is not named, unless nobody owns it: then it does not go before.
+// at once anyway is not named, unless nobody owns it: then it does not go before,
+// and is named as soon as policy's patience is over.
 func Untold(r *Rental, w Watch, now time.Time) []int {
 	if r.State != StateAdmitted || now.Before(r.KeepUntil) || r.Gang > 1 && r.IdleSince.IsZero() {
 		return nil
 	}
-	wait := max(min(w.OrDefault().Tell, r.Idle), leastTold)
+	wait := min(w.OrDefault().Tell, r.Idle)
+	if r.Unowned == 0 {
+		wait = max(wait, leastTold)
+	}
 	var out []int
 	for i := range r.Machines {
 		m := &r.Machines[i]

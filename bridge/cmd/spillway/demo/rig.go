@@ -109,7 +109,7 @@ func (r *rig) configure() error {
 		}
 	}
 	join := r.cluster.Join()
-	err = errors.Join(os.WriteFile(r.path("policy.yaml"), policy, 0o644), os.WriteFile(r.path("slack.yaml"), people, 0o644),
+	err = errors.Join(r.accounts(), os.WriteFile(r.path("policy.yaml"), policy, 0o644), os.WriteFile(r.path("slack.yaml"), people, 0o644),
 		os.WriteFile(r.path("munge.key"), join.MungeKey, 0o600))
 	if err != nil {
 		return err
@@ -135,6 +135,13 @@ func (r *rig) configure() error {
 	return errors.Join(err, f.Close())
 }
 
+// accounts has the daemon look accounts up where alice has hers, as a site's
+// directory service would tell: this host does not know her.
+func (r *rig) accounts() error {
+	getent := "#!/bin/sh\nexec chroot " + r.cluster.Image().Dir + " getent \"$@\"\n"
+	return errors.Join(os.MkdirAll(r.path("bin"), 0o755), os.WriteFile(r.path("bin", "getent"), []byte(getent), 0o755))
+}
+
 // freeAddress is a loopback address that nobody listens on just now.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -156,6 +163,7 @@ func (r *rig) start(name string, args ...string) (*exec.Cmd, error) {
 	// it is told to end when the demo is killed.
 	c := exec.Command(r.exe, args...)
 	c.Stdout, c.Stderr = log, log
+	c.Env = append(os.Environ(), "PATH="+r.path("bin")+":"+os.Getenv("PATH"))
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)

@@ -123,7 +123,9 @@ func (r *rig) configure(edits []string) {
 	must(r.t, os.WriteFile(r.path("policy.yaml"), []byte(strings.NewReplacer(append(edits, "@SHARED@", r.cluster.SharedDir())...).Replace(policy)), 0o644))
 	// This host does not know the site's accounts, as a login node would.
 	must(r.t, os.Mkdir(r.path("bin"), 0o755))
-	must(r.t, os.WriteFile(r.path("bin", "id"), []byte("#!/bin/sh\nexec chroot "+r.cluster.Image().Dir+" id \"$@\"\n"), 0o755))
+	for _, name := range []string{"id", "getent"} {
+		must(r.t, os.WriteFile(r.path("bin", name), []byte("#!/bin/sh\nexec chroot "+r.cluster.Image().Dir+" "+name+" \"$@\"\n"), 0o755))
+	}
 	must(r.t, os.WriteFile(r.path("munge.key"), join.MungeKey, 0o600))
 	var text bytes.Buffer
 	must(r.t, template.Must(template.New("").Parse(config)).Execute(&text, map[string]any{
