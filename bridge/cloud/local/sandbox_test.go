@@ -65,8 +65,8 @@ ask() { curl -sS -m 5 "http://169.254.169.254/latest/$1"; }
 	echo "rental=$(ask meta-data/tags/instance/spillway-rental)"
 	echo "notice=$(curl -s -o /dev/null -w '%{http_code}' http://169.254.169.254/latest/meta-data/spot/instance-action)"
 	ask user-data | cmp - /var/lib/cloud/user-data && echo same=yes
-} >/root/report.part 2>&1
-mv /root/report.part /root/report
+} >/var/log/report.part 2>&1
+mv /var/log/report.part /var/log/report
 `
 
 func TestSandboxMachinesRunTheirUserData(t *testing.T) {
@@ -80,7 +80,7 @@ func TestSandboxMachinesRunTheirUserData(t *testing.T) {
 		inside := r.machine(host, m.ID)
 		var text string
 		r.await("the report is there", func() bool {
-			got, err := os.ReadFile(inside.Path("/root/report"))
+			got, err := os.ReadFile(inside.Path("/var/log/report"))
 			text = string(got)
 			return err == nil
 		})
@@ -102,10 +102,10 @@ func TestSandboxMachinesOutliveTheServer(t *testing.T) {
 	host := sandboxes(t)
 	r := start(t, world, host)
 	l := r.launch(2, zone, bridge.Spot)
-	l.UserData = "while true; do date +%s.%N >/root/beat; sleep 0.05; done"
+	l.UserData = "while true; do date +%s.%N >/var/log/beat; sleep 0.05; done"
 	made := r.running(l)
 	kept, quits := made[0], made[1]
-	beat := r.machine(host, kept.ID).Path("/root/beat")
+	beat := r.machine(host, kept.ID).Path("/var/log/beat")
 	r.await("the machine beats", func() bool { text, err := os.ReadFile(beat); return err == nil && len(text) > 0 })
 	pid := r.machine(host, kept.ID).PID()
 
