@@ -70,11 +70,11 @@ func days(s span, zone *time.Location) []time.Time {
 	y, m, d := s.from.In(zone).Date()
 	const most = 3660
 	for i := 1; i < most; i++ {
-		next := time.Date(y, m, d+i, 0, 0, 0, 0, zone)
+		next := bridge.DayStart(y, m, d+i, zone)
 		if !next.Before(s.to) {
 			break
 		}
-		out = append(out, next.UTC())
+		out = append(out, next)
 	}
 	return out
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/jonboulle/clockwork"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 	"spillway.sh/spillway/bridge/store"
 )
 
@@ -116,7 +115,7 @@ func TestB_F23_OnceOverChangesOfTheClocks(t *testing.T) {
 				date := time.Date(y, m, d+day, 12, 0, 0, 0, zone)
 				want = append(want, "daily "+date.AddDate(0, 0, -1).Format(time.DateOnly), "period-ended acme "+date.Format(time.DateOnly)+" posted 0")
 				if date.Weekday() == monday {
-					want = append(want, "weekly "+ledger.PeriodOf(date.AddDate(0, 0, -7), bridge.Week, zone))
+					want = append(want, "weekly "+bridge.PeriodOf(date.AddDate(0, 0, -7), bridge.Week, zone))
 				}
 			}
 			got := b.told()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 )
 
 // Reports is when digests are due.
@@ -68,7 +67,7 @@ func (c *Calendar) digests(ctx context.Context, now time.Time) error {
 	}
 	if r.Weekly != nil {
 		due, date := r.Weekly.Last(now, r.Zone)
-		week := ledger.PeriodOf(date.AddDate(0, 0, -7), bridge.Week, time.UTC)
+		week := bridge.PeriodOf(date.AddDate(0, 0, -7), bridge.Week, time.UTC)
 		errs = append(errs, c.digest(ctx, "weekly/"+week, due, func() (bridge.News, error) {
 			return bridge.News{Kind: bridge.NewsWeekly, Text: week}, nil
 		}))
@@ -79,7 +78,7 @@ func (c *Calendar) digests(ctx context.Context, now time.Time) error {
 // day is the daily line of a date.
 func (c *Calendar) day(ctx context.Context, date time.Time) (bridge.News, error) {
 	y, m, d := date.Date()
-	from, to := ledger.Span(time.Date(y, m, d, 12, 0, 0, 0, c.o.Reports.Zone), bridge.Day, c.o.Reports.Zone)
+	from, to := bridge.Span(time.Date(y, m, d, 12, 0, 0, 0, c.o.Reports.Zone), bridge.Day, c.o.Reports.Zone)
 	sums, err := c.o.Store.PostedBetween(ctx, from, to)
 	if err != nil {
 		return bridge.News{}, err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 )
 
 // How long what past days have cost is believed, and how long after its end a
@@ -42,7 +41,7 @@ func (c *Calendar) alerts(ctx context.Context, now time.Time) error {
 		if slices.ContainsFunc(bridge.Alerts(now, b, &bs[i], likely[i], nil), func(o bridge.Once) bool { return !c.told[o.Name] }) {
 			fresh = true
 		}
-		if start, _ := ledger.Span(now, b.Every, b.Zone); start.Before(since) {
+		if start, _ := bridge.Span(now, b.Every, b.Zone); start.Before(since) {
 			since = start
 		}
 	}
@@ -89,12 +88,12 @@ func (c *Calendar) likely(ctx context.Context, now time.Time, b *bridge.Budget, 
 	if err != nil {
 		return nil, err
 	}
-	_, end := ledger.Span(now, b.Every, b.Zone)
+	_, end := bridge.Span(now, b.Every, b.Zone)
 	scope := b.Scope()
 	look := bridge.Outlook{Now: now, Began: past.today, Posted: bal.Posted}
 	look.Past = past.of(scope, b.Limit.Currency)
 	for at := now; at.Before(end); {
-		_, at = ledger.Span(at, bridge.Day, b.Zone)
+		_, at = bridge.Span(at, bridge.Day, b.Zone)
 		look.Ends = append(look.Ends, at)
 	}
 	for i := range live {
@@ -141,13 +140,13 @@ func (c *Calendar) pastDays(ctx context.Context, now time.Time, zone *time.Locat
 	if zone != nil {
 		name = zone.String()
 	}
-	today, _ := ledger.Span(now, bridge.Day, zone)
+	today, _ := bridge.Span(now, bridge.Day, zone)
 	if p, ok := c.past[name]; ok && p.today.Equal(today) && now.Sub(p.read) < pastFor && !now.Before(p.read) {
 		return p, nil
 	}
 	p := days{today: today, read: now, known: map[purse][]int64{}}
 	for next := today; len(p.sums) < 7*bridge.ForecastWeeks; {
-		from, to := ledger.Span(next.Add(-time.Second), bridge.Day, zone)
+		from, to := bridge.Span(next.Add(-time.Second), bridge.Day, zone)
 		next = from
 		sums, err := c.o.Store.PostedBetween(ctx, from, to)
 		if err != nil {
@@ -172,7 +171,7 @@ func (c *Calendar) periods(ctx context.Context, now time.Time) error {
 }
 
 func (c *Calendar) period(ctx context.Context, now time.Time, b *bridge.Budget) error {
-	end, _ := ledger.Span(now, b.Every, b.Zone)
+	end, _ := bridge.Span(now, b.Every, b.Zone)
 	last := end.Add(-time.Second)
 	scope := b.Scope()
 	key := fmt.Sprintf("period/%s/%s/%s/%s/%s", scope.Account, scope.GPU, scope.Cloud, b.Every, end.Format(time.RFC3339))

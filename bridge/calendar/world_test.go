@@ -12,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,8 +47,8 @@ func (b *books) Balances(_ context.Context, now time.Time, budgets []bridge.Budg
 	var out []bridge.Balance
 	for i := range budgets {
 		x := &budgets[i]
-		from, to := ledger.Span(now, x.Every, x.Zone)
-		bal := bridge.Balance{Account: x.Account, Period: ledger.PeriodOf(now, x.Every, x.Zone), Limit: x.Limit, Posted: usd(0), Held: usd(0)}
+		from, to := bridge.Span(now, x.Every, x.Zone)
+		bal := bridge.Balance{Account: x.Account, Period: bridge.PeriodOf(now, x.Every, x.Zone), Limit: x.Limit, Posted: usd(0), Held: usd(0)}
 		for _, p := range b.posted {
 			if scope := x.Scope(); scope.Covers(p.scope) && !p.at.Before(from) && p.at.Before(to) {
 				bal.Posted.Micro += p.micro

@@ -118,20 +118,10 @@ func (d *Desk) noProject(name string, known []bridge.Account) error {
 	return e
 }
 
-// periodOf is the first instant of the period that contains now in a zone, and
-// the first one after it.
+// periodOf is bridge.Span with its instants in the zone, as people read them.
 func periodOf(now time.Time, every bridge.PeriodKind, zone *time.Location) (start, end time.Time) {
-	t := now.In(zone)
-	y, m, day := t.Date()
-	switch every {
-	case bridge.Day:
-		return time.Date(y, m, day, 0, 0, 0, 0, zone), time.Date(y, m, day+1, 0, 0, 0, 0, zone)
-	case bridge.Week:
-		monday := day - (int(t.Weekday())+6)%7
-		return time.Date(y, m, monday, 0, 0, 0, 0, zone), time.Date(y, m, monday+7, 0, 0, 0, 0, zone)
-	case bridge.Month:
-	}
-	return time.Date(y, m, 1, 0, 0, 0, 0, zone), time.Date(y, m+1, 1, 0, 0, 0, 0, zone)
+	start, end = bridge.Span(now, every, zone)
+	return start.In(zone), end.In(zone)
 }
 
 // every reads a word for a period.

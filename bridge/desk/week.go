@@ -145,7 +145,7 @@ func (d *Desk) weekForecast(ctx context.Context, in *report.Input, b *postings) 
 	}
 	y, m, _ := last.In(zone).Date()
 	today, tomorrow := periodOf(in.Made, bridge.Day, zone)
-	end := time.Date(y, m+1, 1, 0, 0, 0, 0, zone)
+	_, end := periodOf(last, bridge.Month, zone)
 	look := bridge.Outlook{Now: in.Made, Began: today, Posted: bridge.Money{Currency: in.Currency}}
 	for day := 1; ; day++ {
 		from, to := periodOf(time.Date(y, m, day, 12, 0, 0, 0, zone), bridge.Day, zone)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 )
 
 // A budget's day ends at midnight of its own zone, on the days on which clocks
@@ -26,13 +25,13 @@ func TestB_F22_ADayEndsAtMidnightOfTheBudgetsZone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			start, end := ledger.Span(noon.UTC(), bridge.Day, z)
+			start, end := bridge.Span(noon.UTC(), bridge.Day, z)
 			if got := end.Sub(start).Hours(); got != c.hours || start.In(z).Format("15:04") != "00:00" || end.In(z).Format("15:04") != "00:00" {
 				t.Errorf("the day is from %s to %s, %.1f hours", start.In(z), end.In(z), got)
 			}
 			for at := start.Add(-2 * time.Hour); at.Before(end.Add(2 * time.Hour)); at = at.Add(15 * time.Minute) {
 				in := !at.Before(start) && at.Before(end)
-				if got := ledger.PeriodOf(at, bridge.Day, z) == c.day; got != in {
+				if got := bridge.PeriodOf(at, bridge.Day, z) == c.day; got != in {
 					t.Errorf("%s is in %s: %t, its own date says %t", at.In(z), c.day, got, in)
 				}
 			}

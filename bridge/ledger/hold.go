@@ -164,14 +164,14 @@ func (h Hold) Correct(now time.Time, c *bridge.Correction) (Hold, Transaction, e
 	next.Posted = posted
 	t := step(now, h, next, kind, c.Amount, c.Memo)
 	t.Used, t.Key, t.Who = c.Used.UTC(), c.Key, c.Who
-	t.Period, t.FX = PeriodOf(t.Used, bridge.Day, time.UTC), c.FX
+	t.Period, t.FX = bridge.PeriodOf(t.Used, bridge.Day, time.UTC), c.FX
 	return next, t, nil
 }
 
 // Allow records that an approver let a rental exceed one budget by an amount.
 func Allow(now time.Time, r *bridge.Rental, b *bridge.Budget, amount bridge.Money, who string) Transaction {
 	return Transaction{
-		At: now.UTC(), Period: PeriodOf(now, b.Every, b.Zone), Kind: KindOverage,
+		At: now.UTC(), Period: bridge.PeriodOf(now, b.Every, b.Zone), Kind: KindOverage,
 		Cluster: r.Cluster, Rental: r.ID, Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Amount: amount, Who: who,
 		Memo: fmt.Sprintf("above the %s limit of %s", b.Every, b.Scope()),
 		Lines: []Line{
@@ -184,7 +184,7 @@ func Allow(now time.Time, r *bridge.Rental, b *bridge.Budget, amount bridge.Mone
 // step makes the transaction that leads a hold from one state to the next.
 func step(now time.Time, from, to Hold, kind Kind, amount bridge.Money, memo string) Transaction {
 	t := Transaction{
-		At: now.UTC(), Period: PeriodOf(now, bridge.Day, time.UTC), Kind: kind,
+		At: now.UTC(), Period: bridge.PeriodOf(now, bridge.Day, time.UTC), Kind: kind,
 		Cluster: to.Cluster, Rental: to.Rental, Account: to.Account, Amount: amount, Memo: memo,
 		Cloud: to.Cloud, GPU: to.GPU, FX: to.FX,
 	}

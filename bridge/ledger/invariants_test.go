@@ -213,7 +213,7 @@ func TestI14ReplayOfTheJournalGivesTheSums(t *testing.T) {
 			b := bridge.Budget{Account: s.Account, Cloud: s.Cloud, GPU: s.GPU, Every: bridge.Week, Zone: zone(t, rapid.SampledFrom(zones).Draw(t, "zone")), Limit: usd(1)}
 			got := again.Balance(&b, d.now)
 			posted, held := int64(0), int64(0)
-			start, end := ledger.Span(d.now, b.Every, b.Zone)
+			start, end := bridge.Span(d.now, b.Every, b.Zone)
 			for i := range d.chain {
 				tx := &d.chain[i]
 				if tx.Amount.Currency != "USD" || !s.Covers(tx.Scope()) {

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 )
 
 // zones leap at midnight, back over it, by half an hour, over a whole day, or
@@ -54,10 +53,10 @@ func TestPeriodsFollowTheBudgetsOwnCalendar(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			z := zone(t, c.zone)
-			if got := ledger.PeriodOf(at(c.now), c.kind, z); got != c.want {
+			if got := bridge.PeriodOf(at(c.now), c.kind, z); got != c.want {
 				t.Errorf("period is %s, want %s", got, c.want)
 			}
-			start, end := ledger.Span(at(c.now), c.kind, z)
+			start, end := bridge.Span(at(c.now), c.kind, z)
 			if !start.Equal(at(c.start)) || !end.Equal(at(c.end)) {
 				t.Errorf("span is %s to %s, want %s to %s", start.Format(time.RFC3339), end.Format(time.RFC3339), c.start, c.end)
 			}
@@ -72,22 +71,22 @@ func TestPeriodsCoverTimeExactly(t *testing.T) {
 		z := zone(t, rapid.SampledFrom(zones).Draw(t, "zone"))
 		kind := rapid.SampledFrom([]bridge.PeriodKind{bridge.Day, bridge.Week, bridge.Month}).Draw(t, "kind")
 		now := drawInstant(t, z)
-		start, end := ledger.Span(now, kind, z)
+		start, end := bridge.Span(now, kind, z)
 		if now.Before(start) || !now.Before(end) {
 			t.Fatalf("%s is not between %s and %s", now, start, end)
 		}
-		period := ledger.PeriodOf(now, kind, z)
+		period := bridge.PeriodOf(now, kind, z)
 		for _, in := range []time.Time{start, end.Add(-1)} {
-			if got := ledger.PeriodOf(in, kind, z); got != period {
+			if got := bridge.PeriodOf(in, kind, z); got != period {
 				t.Errorf("%s is in %s, want %s", in, got, period)
 			}
 		}
 		for _, out := range []time.Time{start.Add(-1), end} {
-			if got := ledger.PeriodOf(out, kind, z); got == period {
+			if got := bridge.PeriodOf(out, kind, z); got == period {
 				t.Errorf("%s is in %s too", out, got)
 			}
 		}
-		if next, _ := ledger.Span(end, kind, z); !next.Equal(end) {
+		if next, _ := bridge.Span(end, kind, z); !next.Equal(end) {
 			t.Errorf("one period ends at %s, the next begins at %s", end, next)
 		}
 		if start.Unix()%900 != 0 || end.Unix()%900 != 0 {
@@ -110,10 +109,10 @@ func drawInstant(t *rapid.T, z *time.Location) time.Time {
 
 func TestQuartersCountDownBefore1970(t *testing.T) {
 	for s, want := range map[int64]int64{0: 0, 899: 0, 900: 1, -1: -1, -900: -1, -901: -2} {
-		if got := ledger.Quarter(time.Unix(s, 0)); got != want {
+		if got := bridge.Quarter(time.Unix(s, 0)); got != want {
 			t.Errorf("second %d is in quarter %d, want %d", s, got, want)
 		}
-		if got := ledger.Quarter(ledger.QuarterStart(want)); got != want {
+		if got := bridge.Quarter(bridge.QuarterStart(want)); got != want {
 			t.Errorf("the start of quarter %d is in quarter %d", want, got)
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Sheet) Apply(t *Transaction) error {
 			if l.Book == Held {
 				sums.Held += l.Amount.Micro
 			} else {
-				sums.post(Quarter(t.Arose()), l.Amount.Micro)
+				sums.post(bridge.Quarter(t.Arose()), l.Amount.Micro)
 			}
 		}
 	}
@@ -162,9 +162,9 @@ func (s *Sheet) Purses() iter.Seq2[Purse, *Sums] { return maps.All(s.sums) }
 
 // Balance returns what a budget may still spend in the period that contains now.
 func (s *Sheet) Balance(b *bridge.Budget, now time.Time) bridge.Balance {
-	start, end := Span(now, b.Every, b.Zone)
+	start, end := bridge.Span(now, b.Every, b.Zone)
 	out := bridge.Balance{
-		Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Period: PeriodOf(now, b.Every, b.Zone), Limit: b.Limit, Hard: b.Hard,
+		Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Period: bridge.PeriodOf(now, b.Every, b.Zone), Limit: b.Limit, Hard: b.Hard,
 		Held:   bridge.Money{Currency: b.Limit.Currency},
 		Posted: bridge.Money{Currency: b.Limit.Currency},
 	}
@@ -174,7 +174,7 @@ func (s *Sheet) Balance(b *bridge.Budget, now time.Time) bridge.Balance {
 		}
 		out.Held.Micro += sums.Held
 		for _, q := range sums.Posted {
-			if Quarter(start) <= q.Number && q.Number < Quarter(end) {
+			if bridge.Quarter(start) <= q.Number && q.Number < bridge.Quarter(end) {
 				out.Posted.Micro += q.Micro
 			}
 		}

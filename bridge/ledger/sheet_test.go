@@ -291,7 +291,7 @@ func (b *books) check(t *rapid.T) {
 }
 
 func (b *books) checkBudget(t *rapid.T, budget *bridge.Budget) {
-	start, end := ledger.Span(b.now, budget.Every, budget.Zone)
+	start, end := bridge.Span(b.now, budget.Every, budget.Zone)
 	posted, held := b.sums(budget.Account, start, end)
 	got := b.sheet.Balance(budget, b.now)
 	if big.NewInt(got.Posted.Micro).Cmp(posted) != 0 || big.NewInt(got.Held.Micro).Cmp(held) != 0 {
@@ -366,6 +366,6 @@ func ExamplePeriodOf() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(ledger.PeriodOf(now, bridge.Month, time.UTC), ledger.PeriodOf(now, bridge.Month, shanghai))
+	fmt.Println(bridge.PeriodOf(now, bridge.Month, time.UTC), bridge.PeriodOf(now, bridge.Month, shanghai))
 	// Output: 2026-11 2026-12
 }

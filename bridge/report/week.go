@@ -72,26 +72,16 @@ func (w Week) Days() []time.Time {
 	y, m, d := w.From.In(w.Zone).Date()
 	out := make([]time.Time, 0, 8)
 	for i := range 8 {
-		out = append(out, midnight(y, m, d+i, w.Zone))
+		out = append(out, bridge.DayStart(y, m, d+i, w.Zone))
 	}
 	return out
 }
 
 func weekFrom(y int, m time.Month, d int, zone *time.Location) Week {
-	from := midnight(y, m, d, zone)
+	from := bridge.DayStart(y, m, d, zone)
 	// Named by its Thursday, at noon: every zone has that.
 	year, n := time.Date(y, m, d+3, 12, 0, 0, 0, zone).ISOWeek()
-	return Week{Name: fmt.Sprintf("%04d-W%02d", year, n), From: from, To: midnight(y, m, d+7, zone), Zone: zone}
-}
-
-// midnight is the first instant of a calendar date, on a quarter hour as the
-// books are kept. Where clocks leap over midnight it is the instant after.
-func midnight(y int, m time.Month, d int, zone *time.Location) time.Time {
-	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
-	if want := time.Date(y, m, d, 12, 0, 0, 0, zone); t.Day() != want.Day() {
-		_, t = t.ZoneBounds()
-	}
-	return t.UTC()
+	return Week{Name: fmt.Sprintf("%04d-W%02d", year, n), From: from, To: bridge.DayStart(y, m, d+7, zone), Zone: zone}
 }
 
 // overlap is how much of [from, to) is in the week.

@@ -36,7 +36,7 @@ func (s *Store) RentalsBetween(ctx context.Context, from, to time.Time) ([]bridg
 // full account, cloud, class and currency. What came to nothing is left out.
 func (s *Store) PostedBetween(ctx context.Context, from, to time.Time) ([]bridge.PostedSum, error) {
 	for _, t := range []time.Time{from, to} {
-		if !ledger.QuarterStart(ledger.Quarter(t)).Equal(t) {
+		if !bridge.QuarterStart(bridge.Quarter(t)).Equal(t) {
 			return nil, fmt.Errorf("read what was posted until %s: %w", t.UTC(), ErrQuarter)
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Store) PostedBetween(ctx context.Context, from, to time.Time) ([]bridge
 		err = r.Scan(&v.Account, &v.Cloud, &v.GPU, &v.Currency, &v.micro)
 		return v, err
 	}, `select account, cloud, gpu, currency, sum(micro) from posted where quarter >= ? and quarter < ? group by 1, 2, 3, 4`,
-		ledger.Quarter(from), ledger.Quarter(to))
+		bridge.Quarter(from), bridge.Quarter(to))
 	if err != nil {
 		return nil, fmt.Errorf("read what was posted: %w", explain(err))
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 )
 
 // Balances returns what each budget has left in the period that contains now,
@@ -29,13 +28,13 @@ func (s *Store) Balances(ctx context.Context, now time.Time, budgets []bridge.Bu
 }
 
 func balance(ctx context.Context, q asker, now time.Time, b *bridge.Budget) (bridge.Balance, error) {
-	start, end := ledger.Span(now, b.Every, b.Zone)
+	start, end := bridge.Span(now, b.Every, b.Zone)
 	posted, held, err := sums(ctx, q, b.Scope(), b.Limit.Currency, start, end)
 	if err != nil {
 		return bridge.Balance{}, fmt.Errorf("balance of %s: %w", b.Scope(), err)
 	}
 	return bridge.Balance{
-		Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Period: ledger.PeriodOf(now, b.Every, b.Zone),
+		Account: b.Account, Cloud: b.Cloud, GPU: b.GPU, Period: bridge.PeriodOf(now, b.Every, b.Zone),
 		Limit: b.Limit, Posted: posted, Held: held, Hard: b.Hard,
 	}, nil
 }
@@ -46,7 +45,7 @@ func sums(ctx context.Context, q asker, s bridge.Scope, c bridge.Currency, start
 		coalesce((select sum(micro) from posted where account = ?1 and currency = ?2 and quarter >= ?3 and quarter < ?4
 			and (?5 = '' or cloud = ?5) and (?6 = '' or gpu = ?6)), 0),
 		coalesce((select sum(micro) from held where account = ?1 and currency = ?2 and (?5 = '' or cloud = ?5) and (?6 = '' or gpu = ?6)), 0)`,
-		s.Account, c, ledger.Quarter(start), ledger.Quarter(end), s.Cloud, s.GPU).Scan(&posted.Micro, &held.Micro)
+		s.Account, c, bridge.Quarter(start), bridge.Quarter(end), s.Cloud, s.GPU).Scan(&posted.Micro, &held.Micro)
 	return posted, held, err
 }
 

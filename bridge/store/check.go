@@ -295,7 +295,7 @@ func (k slot) String() string {
 	if k.quarter == 0 {
 		return k.Scope.String()
 	}
-	return k.Scope.String() + " in the quarter hour of " + ledger.QuarterStart(k.quarter).Format(time.RFC3339)
+	return k.Scope.String() + " in the quarter hour of " + bridge.QuarterStart(k.quarter).Format(time.RFC3339)
 }
 
 // roots sums the widest accounts by currency.

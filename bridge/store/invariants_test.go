@@ -238,10 +238,10 @@ func addUp(t *testing.T, s *store.Store, at time.Time, zone *time.Location) (mon
 	}
 	month = posted(at)
 	b.Every = bridge.Day
-	start, finish := ledger.Span(at, bridge.Month, zone)
+	start, finish := bridge.Span(at, bridge.Month, zone)
 	for day := start; day.Before(finish); {
 		days += posted(day)
-		_, next := ledger.Span(day, bridge.Day, zone)
+		_, next := bridge.Span(day, bridge.Day, zone)
 		for _, sum := range must[[]bridge.PostedSum](t)(s.PostedBetween(t.Context(), day, next)) {
 			sums += sum.Amount.Micro
 		}
@@ -298,7 +298,7 @@ func TestI16AnOldPeriodIsOver(t *testing.T) {
 			r := is(s.Reserve(t.Context(), newRental(t, s, bridge.StateLaunching, 10), one))
 			r.Cost = usd(7)
 			r = is(s.Post(t.Context(), r))
-			_, over := ledger.Span(noon, every, b.Zone)
+			_, over := bridge.Span(noon, every, b.Zone)
 			clock.add(over.Sub(noon) - 1)
 			if _, err := s.Reserve(t.Context(), newRental(t, s, bridge.StateLaunching, 1), one); !errors.Is(err, bridge.ErrOverBudget) {
 				t.Errorf("at the last instant of the period: %v", err)

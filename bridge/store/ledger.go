@@ -73,7 +73,7 @@ func (w *writing) line(ctx context.Context, t *ledger.Transaction, n int, l ledg
 				on conflict do update set micro = micro + excluded.micro`, a, l.Amount.Currency, t.Cloud, t.GPU, l.Amount.Micro)
 		case ledger.Posted:
 			_, err = w.ExecContext(ctx, `insert into posted (account, currency, quarter, cloud, gpu, micro) values (?, ?, ?, ?, ?, ?)
-				on conflict do update set micro = micro + excluded.micro`, a, l.Amount.Currency, ledger.Quarter(t.Arose()), t.Cloud, t.GPU, l.Amount.Micro)
+				on conflict do update set micro = micro + excluded.micro`, a, l.Amount.Currency, bridge.Quarter(t.Arose()), t.Cloud, t.GPU, l.Amount.Micro)
 		case ledger.Room, ledger.Overage: // limits are policy, not balances
 		}
 		if err != nil {

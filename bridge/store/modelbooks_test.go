@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"spillway.sh/spillway/bridge"
-	"spillway.sh/spillway/bridge/ledger"
 	"spillway.sh/spillway/bridge/store"
 )
 
@@ -67,7 +66,7 @@ func newModel(t *rapid.T) model {
 }
 
 func span(b *bridge.Budget, now time.Time) (start, end time.Time) {
-	return ledger.Span(now, b.Every, b.Zone)
+	return bridge.Span(now, b.Every, b.Zone)
 }
 
 // sums are what a budget's scope posted in its period of now, and holds.

@@ -81,7 +81,7 @@ func spendOfOthers(ctx context.Context, q asker, now time.Time, budgets []bridge
 			continue
 		}
 		b := nearest(p.Account, budgets)
-		start, end := ledger.Span(now, b.Every, b.Zone)
+		start, end := bridge.Span(now, b.Every, b.Zone)
 		posted, held, err := sums(ctx, q, p.Scope, p.Currency, start, end)
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func spendOfOthers(ctx context.Context, q asker, now time.Time, budgets []bridge
 		if posted.IsZero() && held.IsZero() {
 			continue
 		}
-		bal := bridge.Balance{Account: p.Account, Period: ledger.PeriodOf(now, b.Every, b.Zone), Posted: posted, Held: held}
+		bal := bridge.Balance{Account: p.Account, Period: bridge.PeriodOf(now, b.Every, b.Zone), Posted: posted, Held: held}
 		out = append(out, Spend{Balance: bal, Every: b.Every})
 	}
 	return out, nil

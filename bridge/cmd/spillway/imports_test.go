@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"bridge/desk":            {"bridge", "bridge/desk", "bridge/bill", "bridge/report"},
 	"bridge/report":          {"bridge", "bridge/report"},
 	"bridge/bill":            {"bridge"},
-	"bridge/calendar":        {"bridge", "bridge/ledger"},
+	"bridge/calendar":        {"bridge"},
 	"bridge/usage":           {"bridge"},
 	"bridge/engine":          {"bridge", "bridge/ledger"},
 	"bridge/store":           {"bridge", "bridge/ledger"},

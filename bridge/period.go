@@ -1,23 +1,21 @@
-package ledger
+package bridge
 
 import (
 	"fmt"
 	"time"
-
-	"spillway.sh/spillway/bridge"
 )
 
 // PeriodOf names the period of a kind that contains now in a zone: 2026-11-30,
 // 2026-W49 or 2026-11. A nil zone is UTC.
-func PeriodOf(now time.Time, kind bridge.PeriodKind, zone *time.Location) string {
+func PeriodOf(now time.Time, kind PeriodKind, zone *time.Location) string {
 	t := now.In(orUTC(zone))
 	switch kind {
-	case bridge.Day:
+	case Day:
 		return t.Format(time.DateOnly)
-	case bridge.Week:
+	case Week:
 		y, w := t.ISOWeek()
 		return fmt.Sprintf("%04d-W%02d", y, w)
-	case bridge.Month:
+	case Month:
 		return t.Format("2006-01")
 	}
 	return ""
@@ -25,26 +23,26 @@ func PeriodOf(now time.Time, kind bridge.PeriodKind, zone *time.Location) string
 
 // Span returns the first instant of the period that contains now and the first
 // one after it, in UTC.
-func Span(now time.Time, kind bridge.PeriodKind, zone *time.Location) (start, end time.Time) {
+func Span(now time.Time, kind PeriodKind, zone *time.Location) (start, end time.Time) {
 	zone = orUTC(zone)
 	t := now.In(zone)
 	y, m, d := t.Date()
 	switch kind {
-	case bridge.Day:
-		return dayStart(y, m, d, zone), dayStart(y, m, d+1, zone)
-	case bridge.Week:
+	case Day:
+		return DayStart(y, m, d, zone), DayStart(y, m, d+1, zone)
+	case Week:
 		monday := d - (int(t.Weekday())+6)%7
-		return dayStart(y, m, monday, zone), dayStart(y, m, monday+7, zone)
-	case bridge.Month:
-		return dayStart(y, m, 1, zone), dayStart(y, m+1, 1, zone)
+		return DayStart(y, m, monday, zone), DayStart(y, m, monday+7, zone)
+	case Month:
+		return DayStart(y, m, 1, zone), DayStart(y, m+1, 1, zone)
 	}
 	return time.Time{}, time.Time{}
 }
 
-// dayStart returns the first instant that carries a calendar date or, where a
+// DayStart returns the first instant that carries a calendar date or, where a
 // zone skipped that date, a later one. Midnight itself may not exist, when clocks
 // leap over it, or exist twice, when they fall back to it.
-func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
+func DayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	want := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
 	if before(t, want) {
