@@ -131,33 +131,45 @@ func (d *Desk) extendable(p Person, r *bridge.Rental) error {
 
 // newEnd reads how long it is to live. Nothing is guessed.
 func (d *Desk) newEnd(r *bridge.Rental, q *ExtendRequest) (time.Time, error) {
-	zone, err := zoneOf(q.Zone)
-	if err != nil {
-		return time.Time{}, err
-	}
-	words, err := ReadWords(q.Words, &Known{Now: d.Now(), Zone: zone})
-	if err == nil {
-		err = words.merge(&Wish{Seconds: q.Seconds, Until: q.Until})
-	}
-	only := words
-	only.Seconds, only.Until, only.Reason = 0, time.Time{}, ""
+	try := "spillway extend " + string(r.ID) + " 2h"
+	words, more, err := d.timeAlone(try, q.Zone, q.Words, &Wish{Seconds: q.Seconds, Until: q.Until})
 	switch {
 	case err != nil:
-		e := AsError(err)
-		e.Try = "spillway extend " + string(r.ID) + " 2h"
-		return time.Time{}, e
-	case only.String() != "":
-		return time.Time{}, wrong(BadRequest, "spillway extend "+string(r.ID)+" 2h", "an extension is of time alone, and %q is more than that", only.String())
+		return time.Time{}, err
+	case more != "":
+		return time.Time{}, wrong(BadRequest, try, "an extension is of time alone, and %q is more than that", more)
 	case words.Seconds == 0 && words.Until.IsZero():
-		return time.Time{}, wrong(BadRequest, "spillway extend "+string(r.ID)+" 2h", "by how long? A duration is never guessed")
-	case words.Seconds != 0 && !words.Until.IsZero():
-		return time.Time{}, contradiction(&words, "duration", compact(words.duration()), "until "+words.Until.Format(instantForm))
+		return time.Time{}, wrong(BadRequest, try, "by how long? A duration is never guessed")
 	case words.Seconds != 0:
 		return r.Expires.Add(words.duration()), nil
 	case !words.Until.After(r.Expires):
 		return time.Time{}, wrong(BadRequest, "spillway release "+string(r.ID), "%s lives until %s already", r.ID, Clock(r.Expires))
 	}
 	return words.Until, nil
+}
+
+// timeAlone reads a duration or an instant, in words or in fields; more is what
+// else was said.
+func (d *Desk) timeAlone(try, in string, text []string, fields *Wish) (words Wish, more string, err error) {
+	zone, err := zoneOf(in)
+	if err != nil {
+		return Wish{}, "", err
+	}
+	words, err = ReadWords(text, &Known{Now: d.Now(), Zone: zone})
+	if err == nil {
+		err = words.merge(fields)
+	}
+	only := words
+	only.Seconds, only.Until, only.Reason = 0, time.Time{}, ""
+	switch {
+	case err != nil:
+		e := AsError(err)
+		e.Try = try
+		return Wish{}, "", e
+	case only.String() == "" && words.Seconds != 0 && !words.Until.IsZero():
+		return Wish{}, "", contradiction(&words, "duration", compact(words.duration()), "until "+words.Until.Format(instantForm))
+	}
+	return words, only.String(), nil
 }
 
 // extendedBefore looks for the same request: one that waits, or one that the

@@ -77,27 +77,14 @@ func (d *Desk) Keep(ctx context.Context, p Person, q KeepRequest) (KeepAnswer, e
 // keepUntil reads how long it is to be kept. Nothing is guessed.
 func (d *Desk) keepUntil(r *bridge.Rental, q *KeepRequest) (time.Time, error) {
 	try := "spillway keep " + string(r.ID) + " 1h"
-	zone, err := zoneOf(q.Zone)
-	if err != nil {
-		return time.Time{}, err
-	}
-	words, err := ReadWords(q.Words, &Known{Now: d.Now(), Zone: zone})
-	if err == nil {
-		err = words.merge(&Wish{Seconds: q.Seconds, Until: q.Until})
-	}
-	only := words
-	only.Seconds, only.Until, only.Reason = 0, time.Time{}, ""
+	words, more, err := d.timeAlone(try, q.Zone, q.Words, &Wish{Seconds: q.Seconds, Until: q.Until})
 	switch {
 	case err != nil:
-		e := AsError(err)
-		e.Try = try
-		return time.Time{}, e
-	case only.String() != "":
-		return time.Time{}, wrong(BadRequest, try, "what is kept is kept for a time, and %q is more than that", only.String())
+		return time.Time{}, err
+	case more != "":
+		return time.Time{}, wrong(BadRequest, try, "what is kept is kept for a time, and %q is more than that", more)
 	case words.Seconds == 0 && words.Until.IsZero():
 		return time.Time{}, wrong(BadRequest, try, "for how long? A duration is never guessed")
-	case words.Seconds != 0 && !words.Until.IsZero():
-		return time.Time{}, contradiction(&words, "duration", compact(words.duration()), "until "+words.Until.Format(instantForm))
 	case words.Seconds != 0:
 		return d.Now().Add(words.duration()).Truncate(time.Second), nil
 	case !words.Until.After(d.Now()):
