@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,15 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Exec runs a command where the host's Slurm is not the one that is meant, a
+	// simulated one for instance; nil means the commands of BinDir.
+	Exec func(ctx context.Context, input string, args ...string) (Output, error)
+}
+
+// Output is what a command wrote, and its exit status.
+type Output struct {
+	Stdout, Stderr []byte
+	Code           int
 }
 
 // Workflow says how the jobs of one workflow manager are recognised: by

@@ -54,6 +54,9 @@ func (c *Cluster) run(ctx context.Context, args ...string) ([]byte, error) {
 func (c *Cluster) feed(ctx context.Context, input string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
+	if c.options.Exec != nil {
+		return c.elsewhere(ctx, input, args)
+	}
 	tool := args[0]
 	if c.options.BinDir != "" {
 		tool = filepath.Join(c.options.BinDir, tool)
@@ -84,6 +87,27 @@ func (c *Cluster) feed(ctx context.Context, input string, args ...string) ([]byt
 	failure := &CommandError{Args: args, Code: -1, Message: strings.TrimSpace(message.kept.String()), Err: err}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		failure.Code = exit.ExitCode()
+	}
+	return nil, failure
+}
+
+// elsewhere runs a command by Options.Exec, within the same bounds.
+func (c *Cluster) elsewhere(ctx context.Context, input string, args []string) ([]byte, error) {
+	out, err := c.options.Exec(ctx, input, args...)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case err == nil && int64(len(out.Stdout)) > c.options.MaxOutput:
+		err = errTooMuch
+	case err == nil && out.Code != 0:
+		err = fmt.Errorf("exit status %d", out.Code)
+	}
+	if err == nil {
+		return out.Stdout, nil
+	}
+	failure := &CommandError{Args: args, Code: -1, Message: strings.TrimSpace(string(out.Stderr)), Err: err}
+	if out.Code != 0 {
+		failure.Code = out.Code
 	}
 	return nil, failure
 }

@@ -35,6 +35,8 @@ type Config struct {
 	Timeout time.Duration
 	// Limits scales the account's rate limits; 1 unless set.
 	Limits float64
+	// Transport carries the calls; nil: the network does.
+	Transport http.RoundTripper
 }
 
 // The server's limits, per second and at once, which the adapter keeps by
@@ -74,11 +76,14 @@ func New(c Config) (*Cloud, error) {
 	bucket := func(perSecond float64, burst int) *rate.Limiter {
 		return rate.NewLimiter(rate.Limit(perSecond*c.Limits), int(math.Ceil(float64(burst)*max(c.Limits, 1))))
 	}
-	return &Cloud{
-		config: c, base: strings.TrimSuffix(c.URL, "/") + "/v1/" + url.PathEscape(c.Name),
+	if c.Transport == nil {
 		// The transport repeats a read by itself when a kept connection breaks; on
 		// a connection of its own each call is sent once and its failure is seen.
-		client:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}},
+		c.Transport = &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
+	}
+	return &Cloud{
+		config: c, base: strings.TrimSuffix(c.URL, "/") + "/v1/" + url.PathEscape(c.Name),
+		client:    &http.Client{Transport: c.Transport},
 		create:    bucket(createRate, createBurst),
 		terminate: bucket(terminateRate, terminateBurst),
 		change:    bucket(changeRate, changeBurst),

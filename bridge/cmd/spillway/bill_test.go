@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/cloud/local/server"
 	"spillway.sh/spillway/bridge/desk"
@@ -169,7 +170,7 @@ func (b *billed) serve() {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := desk.New(desk.Config{Version: "test", Reader: books{b.store}, Writer: books{b.store}, Rules: b, CloudNames: []string{"stratus"}, Now: utcNow})
+	d := desk.New(desk.Config{Version: "test", Reader: books.Books{Store: b.store}, Writer: books.Books{Store: b.store}, Rules: b, CloudNames: []string{"stratus"}, Now: utcNow})
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- socket.New(d, b.who, slog.New(slog.DiscardHandler)).Serve(ctx, l) }()
@@ -230,7 +231,7 @@ func TestBillOfALocalCloudIsSettledOnce(t *testing.T) {
 	if s := b.answer("bill", "show", "--cloud", "stratus", "--month", month); s.Billed != done.Billed || s.Was != done.Billed {
 		t.Errorf("shown: books %s, billed %s", s.Was, s.Billed)
 	}
-	rep, err := books{b.store}.CheckLedger(t.Context())
+	rep, err := books.Books{Store: b.store}.CheckLedger(t.Context())
 	if err != nil || len(rep.Problems) > 0 {
 		t.Errorf("the books do not balance: %v, %v", rep.Problems, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/store"
 )
@@ -81,7 +82,7 @@ func newCounter(t *testing.T, hard bool, limit int64, approvers ...string) *coun
 	})
 	for i := range c.desks {
 		c.desks[i] = desk.New(desk.Config{
-			Version: "test", Reader: books{c.store}, Writer: c.store, Viewer: c, Loop: c, Rules: c, Now: clock,
+			Version: "test", Reader: books.Books{Store: c.store}, Writer: c.store, Viewer: c, Loop: c, Rules: c, Now: clock,
 			Roles: desk.Roles{Admins: []string{"ana"}, Approvers: approvers}, Clusters: []string{"main"},
 		})
 	}
@@ -114,7 +115,7 @@ func cameOf(a desk.DecideAnswer, err error) desk.ResultKind {
 // check proves the books and returns what happened to each rental by news.
 func (c *counter) check(t *testing.T) map[bridge.RentalID][]bridge.News {
 	t.Helper()
-	report, err := books{c.store}.CheckLedger(t.Context())
+	report, err := books.Books{Store: c.store}.CheckLedger(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

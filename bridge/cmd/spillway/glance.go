@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/books"
 )
 
 // glance is one look at the world by this command itself, for questions asked
@@ -16,7 +17,7 @@ import (
 type glance struct {
 	a     *app
 	site  *site
-	books books
+	books books.Books
 
 	once sync.Once
 	snap bridge.Snapshot

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/calendar"
 	"spillway.sh/spillway/bridge/config"
 )
@@ -51,7 +52,7 @@ func (d *daemon) calendarSince(ctx context.Context) time.Time {
 // proveBooks checks ledger and store, and tells everybody who follows the news
 // what is wrong.
 func (d *daemon) proveBooks(ctx context.Context) error {
-	r, err := books{d.store}.CheckLedger(ctx)
+	r, err := books.Books{Store: d.store}.CheckLedger(ctx)
 	if err != nil {
 		return err
 	}

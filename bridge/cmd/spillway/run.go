@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/config"
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/desk/socket"
@@ -118,7 +119,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 		return err
 	}
 	d.desk = desk.New(desk.Config{
-		Version: version, Reader: books{d.store}, Weekly: d.store, Capacity: d.site.policy.Capacity, Writer: books{d.store}, Viewer: d.engine, Loop: d.engine, Reporter: d.engine, Finder: finder,
+		Version: version, Reader: books.Books{Store: d.store}, Weekly: d.store, Capacity: d.site.policy.Capacity, Writer: books.Books{Store: d.store}, Viewer: d.engine, Loop: d.engine, Reporter: d.engine, Finder: finder,
 		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), Exchange: d.site.exchange, Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
 	if err := d.openRecorder(); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/cloud/contract"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/config"
@@ -184,51 +184,6 @@ func (a *app) site() (*site, error) {
 	return s, nil
 }
 
-// books is the store in the desk's words.
-type books struct{ *store.Store }
-
-var (
-	_ desk.BillReader = books{}
-	_ desk.BillWriter = books{}
-)
-
-// Rental returns one rental, or desk.ErrNoRental.
-func (b books) Rental(ctx context.Context, id bridge.RentalID) (bridge.Rental, error) {
-	r, err := b.Store.Rental(ctx, id)
-	return r, inDeskWords(err)
-}
-
-// ByKey returns the rental of a request, or desk.ErrNoRental.
-func (b books) ByKey(ctx context.Context, key string) (bridge.Rental, error) {
-	r, err := b.Store.ByKey(ctx, key)
-	return r, inDeskWords(err)
-}
-
-func inDeskWords(err error) error {
-	if errors.Is(err, store.ErrNoRental) {
-		return errors.Join(desk.ErrNoRental, err)
-	}
-	return err
-}
-
-// News returns what happened.
-func (b books) News(ctx context.Context, f desk.NewsFilter) ([]bridge.News, error) {
-	return b.Store.News(ctx, store.NewsFilter(f))
-}
-
-// CheckLedger proves the books, and the file they are in.
-func (b books) CheckLedger(ctx context.Context) (desk.LedgerReport, error) {
-	r, err := b.Store.CheckLedger(ctx)
-	if err != nil {
-		return desk.LedgerReport{}, err
-	}
-	out := desk.LedgerReport{Entries: r.Transactions, OpenHolds: r.OpenHolds, Held: r.Held, Posted: r.Posted, Problems: r.Faults, Head: r.Head.Hash}
-	if err := b.Integrity(ctx); err != nil {
-		out.Problems = append(out.Problems, err.Error())
-	}
-	return out, nil
-}
-
 // offline is a desk for while the daemon is down: the store, read-only, and a
 // look at clusters and clouds of its own when a question needs one.
 func (a *app) offline() (*desk.Desk, error) {
@@ -247,7 +202,7 @@ func (a *app) offline() (*desk.Desk, error) {
 	}
 	a.closes = append(a.closes, closeFinder(finder))
 	return desk.New(desk.Config{
-		Version: version, Reader: books{db}, Weekly: db, Capacity: s.policy.Capacity, Viewer: &glance{a: a, site: s, books: books{db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), CloudNames: s.cloudNames(), Exchange: s.exchange, Now: utcNow,
+		Version: version, Reader: books.Books{Store: db}, Weekly: db, Capacity: s.policy.Capacity, Viewer: &glance{a: a, site: s, books: books.Books{Store: db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), CloudNames: s.cloudNames(), Exchange: s.exchange, Now: utcNow,
 	}), nil
 }
 

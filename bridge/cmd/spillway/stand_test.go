@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/checkpoint"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/cloud/local/server"
@@ -157,7 +158,7 @@ func (s *stand) open(ts *testscript.TestScript) error {
 	}
 	roles := s.policy.Roles()
 	d := desk.New(desk.Config{
-		Version: "test", Reader: books{s.store}, Weekly: s.store, Capacity: s.policy.Capacity, Writer: books{s.store}, Viewer: s, Loop: s, Rules: s,
+		Version: "test", Reader: books.Books{Store: s.store}, Weekly: s.store, Capacity: s.policy.Capacity, Writer: books.Books{Store: s.store}, Viewer: s, Loop: s, Rules: s,
 		Roles: desk.Roles{Admins: roles.Admins, Approvers: roles.Approvers, Escalation: s.policy.Approval().Escalation}, Clusters: []string{"main"}, Now: s.clock,
 		Finder: s.finder(),
 	})

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// pulse is the longest time between two looks at what is due.
+	// pulse is the longest time between two looks at what is due, unless set.
 	pulse = 100 * time.Millisecond
 	// watch is how often running machines are checked for having ended.
 	watch = 500 * time.Millisecond
@@ -42,6 +42,8 @@ type Options struct {
 	Log *slog.Logger
 	// Now may be nil; tests bring a clock of their own.
 	Now func() time.Time
+	// Pulse is the longest time between two looks at what is due; 100 ms unless set.
+	Pulse time.Duration
 }
 
 // Server is the local cloud. It is safe for concurrent use.
@@ -51,6 +53,7 @@ type Server struct {
 	log    *slog.Logger
 	now    func() time.Time
 	seed   uint64
+	pulse  time.Duration
 	lock   *flock.Flock
 	clouds map[string]*cloud
 	admin  string // token of the faults, ledger and purge calls
@@ -105,7 +108,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("open local cloud: another server uses %s: %w", o.Dir, errors.Join(err, os.ErrExist))
 	}
 	s := &Server{
-		dir: o.Dir, host: o.Host, log: o.Log, now: o.Now, seed: o.World.Seed, lock: lock,
+		dir: o.Dir, host: o.Host, log: o.Log, now: o.Now, seed: o.World.Seed, pulse: cmp.Or(o.Pulse, pulse), lock: lock,
 		clouds: map[string]*cloud{}, kick: make(chan struct{}, 1), busy: map[string]bool{},
 		dice:  rand.New(rand.NewPCG(o.World.Seed, 1)), //nolint:gosec // Faults that come again with their seed; no secret.
 		pages: map[string]pageSet{},
@@ -255,7 +258,7 @@ func (s *Server) Purge(ctx context.Context) error {
 
 // run looks at what is due, often and when kicked.
 func (s *Server) run() {
-	ticker := time.NewTicker(pulse)
+	ticker := time.NewTicker(s.pulse)
 	defer ticker.Stop()
 	for {
 		select {
