@@ -1,15 +1,9 @@
 package demo
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -85,7 +79,7 @@ func (p *play) takeBack(ctx context.Context) error {
 		p.done["take back"] = true
 		p.victim = p.jobs[i]
 		p.tell("cloud", "wants a spot machine back: the one that runs %s, now at step %d", p.victim.Name, r.LastStep)
-		return p.fault(ctx, wire.Fault{Kind: wire.CommandNotice, Instance: machine})
+		return p.rig.Fault(ctx, wire.Fault{Kind: wire.CommandNotice, Instance: machine})
 	}
 	return nil
 }
@@ -112,33 +106,6 @@ func (p *play) machineOf(ctx context.Context, n bridge.News) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// fault asks the clouds' server for one.
-func (p *play) fault(ctx context.Context, f wire.Fault) error {
-	token, err := os.ReadFile(p.rig.path("cloud", "tokens", "admin"))
-	if err != nil {
-		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
-	}
-	body, err := json.Marshal(wire.Faults{Faults: []wire.Fault{f}})
-	if err != nil {
-		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.rig.cloudURL()+"/v1/faults", bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
-	}
-	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("ask the cloud for %s: %w", f.Kind, err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode >= http.StatusBadRequest {
-		text, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
-		return fmt.Errorf("ask the cloud for %s: %s: %s", f.Kind, res.Status, text)
-	}
-	return nil
 }
 
 // openRentals counts what has not ended.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cmd/spillway/stage"
 	"spillway.sh/spillway/bridge/sandbox"
 )
 
@@ -54,7 +55,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // The demo's ordinary user works in it.
 		return fmt.Errorf("open the demo's folder: %w", err)
 	}
-	p := &play{o: o, story: newStory(tale, began), rig: &rig{dir: dir, exe: o.Exe}, done: map[string]bool{}}
+	p := &play{o: o, story: newStory(tale, began), rig: &rig{Stage: &stage.Stage{Dir: dir, Exe: o.Exe}}, done: map[string]bool{}}
 	defer func() {
 		if err != nil && o.Keep != "" {
 			p.keepLogs()
@@ -172,7 +173,7 @@ func (p *play) submit(ctx context.Context) error {
 
 // scratch is the user's folder on the shared file system.
 func (p *play) scratch() string {
-	return filepath.Join(p.rig.shared(), "home", sandbox.Alice.Name)
+	return p.rig.Scratch(sandbox.Alice)
 }
 
 // keepLogs copies what the processes wrote to a folder that stays.

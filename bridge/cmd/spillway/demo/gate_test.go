@@ -22,7 +22,7 @@ func TestS_F52_AMachineThatIsNotFitGoesBackAtOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	p := &play{rig: r}
-	if err := p.fault(ctx, wire.Fault{Kind: wire.FaultWrongGPUs, Machines: 5, Count: 1}); err != nil {
+	if err := r.Fault(ctx, wire.Fault{Kind: wire.FaultWrongGPUs, Machines: 5, Count: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for i, steps := range []int{200, 200, 5} {

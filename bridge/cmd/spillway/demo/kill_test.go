@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"spillway.sh/spillway/bridge/cmd/spillway/stage"
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/desk/socket"
 	"spillway.sh/spillway/bridge/sandbox"
@@ -25,18 +25,14 @@ var exe string
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "spillway-exe-")
 	if err == nil {
-		exe = filepath.Join(dir, "spillway")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-o", exe, "spillway.sh/spillway/bridge/cmd/spillway").CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
+		exe, err = stage.Build(context.Background(), dir)
 	}
 	code := 1
 	if err == nil {
 		code = m.Run()
 	}
 	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
-		fmt.Fprintln(os.Stderr, "build the binary under test:", err)
+		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(code)
 }
@@ -92,7 +88,7 @@ func newRig(t *testing.T) *rig {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{dir: dir, exe: exe}
+	r := &rig{Stage: &stage.Stage{Dir: dir, Exe: exe}}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
