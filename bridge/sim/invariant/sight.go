@@ -5,6 +5,7 @@ import (
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
+	"spillway.sh/spillway/bridge/ledger"
 )
 
 // Sight is the whole world at one moment, between two steps.
@@ -19,12 +20,19 @@ type Sight struct {
 	Faults    []string
 	OpenHolds int
 	News      []bridge.News // since the previous sight, oldest first
+	// Ledger is what was written into it since the previous sight, in order. Where
+	// it is left out, what is replayed from it is not judged.
+	Ledger []ledger.Transaction
 	// Machines are all there ever were, by the clouds' own ledgers.
 	Machines []Machine
 	Jobs     []Job
 	Nodes    []Node // of ours, in the scheduler
 	Calls    []Call // that ended since the previous sight, in order
 	Stored   int64  // rows of events or transactions that the store has written so far
+	// Log is what the bridge has logged since the previous sight, and Said what it
+	// showed elsewhere: metrics, comments on jobs, answers to people.
+	Log  []byte
+	Said []string
 }
 
 // Bridge is the bridge itself.
@@ -35,6 +43,9 @@ type Bridge struct {
 	StoreID string
 	Epoch   int64
 	Cycles  int // of this life
+	// Fell is why it ended by itself: a panic, or an error of its run that is not
+	// bridge.ErrEpoch. Empty: it lives, or was ended from outside.
+	Fell string
 }
 
 // Machine is one machine as its cloud knows it.
@@ -82,13 +93,17 @@ type Call struct {
 	Port, Method string         // Cloud, Create
 	Of           string         // name of the cloud or cluster
 	Launch       *bridge.Launch // of creates
-	IDs          []string       // of terminates
+	IDs          []string       // of terminates and extends
 	Nodes        []string       // of Dismiss, Drain, Down, Admit
 	Job          bridge.JobID
 	Rental       bridge.RentalID
 	State        bridge.State // of a rental that was written
 	Version      int64
-	Err          error
+	Token        string          // of the create call that a rental was written with
+	Listing      *bridge.Listing // of lists
+	// Garbled is set where the world answered with what cannot be understood.
+	Garbled bool
+	Err     error
 }
 
 // Violation is one thing that is not as it must be.
