@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"spillway.sh/spillway/bridge"
 )
 
 // Engine runs the flow. Its loop goroutine alone changes rentals; calls to
@@ -37,7 +40,8 @@ type step struct {
 }
 
 // Cycle looks once at the world and does what is to be done. Each step is safe
-// to repeat, and an error of one never stops another.
+// to repeat, and an error of one never stops another, unless it says that this
+// bridge has been replaced.
 func (e *Engine) Cycle(ctx context.Context, now time.Time) error {
 	c := e.begin(now) // the clock: never backwards, never trusted after a leap
 	for _, s := range []step{
@@ -58,7 +62,11 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) error {
 		{"explain", e.explain},     // owners of jobs that never leave are told why
 		{"breaker", e.breaker},     // too much fails at once: no new money
 	} {
-		c.failed(s.name, s.do(ctx, c))
+		err := s.do(ctx, c)
+		c.failed(s.name, err)
+		if errors.Is(err, bridge.ErrEpoch) {
+			break // another bridge does all of it now
+		}
 	}
 	return e.report(c)
 }

@@ -121,6 +121,7 @@ type Teller interface {
 // the writer's epoch (bridge.ErrEpoch), the rental's version (bridge.ErrVersion) and the news
 // of it, and increases the version by one.
 type RentalStore interface {
+	// Live returns bridge.ErrEpoch to a bridge that has been replaced.
 	Live(ctx context.Context) ([]bridge.Rental, error)
 	NextID(ctx context.Context) (bridge.RentalID, error)
 	// Propose stores a question: state waiting, nothing held.

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/engine"
+	"spillway.sh/spillway/bridge/store"
 )
 
 // reads are the calls that change nothing.
@@ -170,6 +173,33 @@ func TestINV_I24_BridgeThatWasOvertakenStops(t *testing.T) {
 		if !errors.Is(err, bridge.ErrEpoch) || w.a.sent() != 0 {
 			t.Errorf("run ended with %v after %d create calls", err, w.a.sent())
 		}
+	})
+}
+
+// A bridge with nothing to write would not notice by writing.
+func TestINV_I24_QuietBridgeThatWasOvertakenStops(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.open()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- w.engine.Run(ctx) }()
+		time.Sleep(10 * time.Minute)
+		if err := os.Remove(filepath.Join(w.dir, "spillway.lock")); err != nil {
+			t.Fatal(err)
+		}
+		next, err := store.Open(t.Context(), w.dir, store.Options{Now: w.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now()
+		if err := <-done; !errors.Is(err, bridge.ErrEpoch) || time.Since(at) > 2*time.Second {
+			t.Errorf("run ended with %v, %s after another took over", err, time.Since(at))
+		}
+		if err := next.Close(); err != nil {
+			t.Error(err)
+		}
+		w.close()
 	})
 }
 

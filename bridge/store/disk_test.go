@@ -103,6 +103,19 @@ func TestOnlyTheLatestEpochWrites(t *testing.T) {
 	if report := checked(t, s); report.OpenHolds != 1 {
 		t.Errorf("%d open holds, want 1", report.OpenHolds)
 	}
+	if live, err := s.Live(ctx); !errors.Is(err, bridge.ErrEpoch) || live != nil {
+		t.Errorf("it still sees %d rentals to act on, %v", len(live), err)
+	}
+	looking, err := store.OpenReadOnly(ctx, dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live := must[[]bridge.Rental](t)(looking.Live(ctx)); len(live) == 0 {
+		t.Error("who only reads sees nothing")
+	}
+	if err := looking.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestNobodyElseReadsTheFiles(t *testing.T) {

@@ -256,12 +256,17 @@ func scanRental(r *sql.Rows) (bridge.Rental, error) {
 }
 
 // Live returns all rentals that have not ended, the oldest first. The values
-// are the caller's. Only rows that changed since the last call are decoded.
+// are the caller's. Only rows that changed since the last call are decoded. To
+// a bridge that another one has replaced they are no longer shown: it gets
+// bridge.ErrEpoch, so that it stops though it has nothing to write.
 func (s *Store) Live(ctx context.Context) ([]bridge.Rental, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []bridge.Rental
 	err := s.read(ctx, func(tx prepared) error {
+		if err := s.current(ctx, tx); err != nil {
+			return err
+		}
 		keys, err := rows(ctx, tx, func(r *sql.Rows) (k bridge.Rental, err error) {
 			err = r.Scan(&k.ID, &k.Version)
 			return k, err
@@ -289,4 +294,19 @@ func (s *Store) Live(ctx context.Context) ([]bridge.Rental, error) {
 		return nil, fmt.Errorf("read live rentals: %w", err)
 	}
 	return out, nil
+}
+
+// current refuses a writer whose epoch is not the store's any more.
+func (s *Store) current(ctx context.Context, tx prepared) error {
+	if s.db == nil {
+		return nil // it only reads
+	}
+	var epoch int64
+	if err := tx.QueryRowContext(ctx, `select epoch from meta`).Scan(&epoch); err != nil {
+		return err
+	}
+	if epoch != s.epoch {
+		return bridge.ErrEpoch
+	}
+	return nil
 }
