@@ -122,6 +122,9 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
+// Handler answers machines where something else than Serve carries their calls.
+func (s *Server) Handler() http.Handler { return s.http.Handler }
+
 // Boot is what the machines of a rental are given to start with.
 func (s *Server) Boot(r *bridge.Rental, now time.Time) (bridge.Boot, error) {
 	t := ticket{r.ID, r.Attempt, now.Add(s.o.Valid)}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -187,7 +186,7 @@ func noCapacity(p wire.Pool) *wire.Error {
 func (s *Server) newOperation(c *call, hash string) *operation {
 	now := s.time()
 	op := &operation{
-		ID: "op-" + strings.ToLower(rand.Text()[:12]), Cloud: c.cloud.spec.Name, Account: c.account.spec.Name,
+		ID: "op-" + s.id(), Cloud: c.cloud.spec.Name, Account: c.account.spec.Name,
 		Token: c.create.Token, Hash: hash, At: now, DoneAt: now, UserData: c.create.UserData,
 	}
 	s.state.Operations[op.ID] = op
@@ -198,7 +197,7 @@ func (s *Server) newMachine(c *call, market *market, op *operation, index int, r
 	spec := &c.cloud.spec
 	m := &machine{
 		Instance: wire.Instance{
-			ID: "i-" + strings.ToLower(rand.Text()[:12]), Pool: market.pool, State: wire.StatePending,
+			ID: "i-" + s.id(), Pool: market.pool, State: wire.StatePending,
 			Tags: maps.Clone(c.create.Tags), Token: op.Token, Rate: rate, Launched: op.At, Expires: c.create.Expires.UTC(),
 		},
 		Cloud: op.Cloud, Account: op.Account, Operation: op.ID, Index: index, MaxRate: c.create.MaxRate,

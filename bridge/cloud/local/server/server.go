@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	secrets "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +46,8 @@ type Options struct {
 	Now func() time.Time
 	// Pulse is the longest time between two looks at what is due; 100 ms unless set.
 	Pulse time.Duration
+	// ID names a machine or an operation, once each; nil: at random.
+	ID func() string
 }
 
 // Server is the local cloud. It is safe for concurrent use.
@@ -54,6 +58,7 @@ type Server struct {
 	now    func() time.Time
 	seed   uint64
 	pulse  time.Duration
+	id     func() string
 	lock   *flock.Flock
 	clouds map[string]*cloud
 	admin  string // token of the faults, ledger and purge calls
@@ -118,6 +123,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.id = o.ID; s.id == nil {
+		s.id = func() string { return strings.ToLower(secrets.Text()[:12]) }
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if err := s.load(ctx, o.World); err != nil {
