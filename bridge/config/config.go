@@ -58,10 +58,19 @@ type Workflow struct {
 	CommentPrefix string `json:"comment_prefix"`
 }
 
-// Cloud is one account of one cloud to rent from.
+// Cloud is one account of one cloud to rent from, by one of the ways below.
 type Cloud struct {
-	Name  string `json:"name"`
-	Local *Local `json:"local"`
+	Name   string  `json:"name"`
+	Local  *Local  `json:"local,omitempty"`
+	Plugin *Plugin `json:"plugin,omitempty"`
+}
+
+// Plugin is a program that speaks for a cloud, see deploy/docs/clouds/plugin.md.
+type Plugin struct {
+	Command  []string          `json:"command"`  // the program, absolute or in PATH, and its arguments
+	Settings map[string]string `json:"settings"` // handed to it as they are
+	Env      []string          `json:"env"`      // names of variables that it gets beside PATH and HOME
+	Timeout  time.Duration     `json:"timeout"`  // of each call
 }
 
 // Local is an account of a local cloud's server.

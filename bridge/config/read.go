@@ -124,11 +124,18 @@ func (r *reader) clouds(n strict.Node) {
 		var c Cloud
 		e.Object(
 			strict.Need("name", "name: north", strict.Text(&c.Name, name)),
-			strict.Need("local", "local: {url: http://127.0.0.1:7070, token_file: north.token}", func(n strict.Node) {
+			strict.May("local", "local: {url: http://127.0.0.1:7070, token_file: north.token}", func(n strict.Node) {
 				c.Local = &Local{}
 				r.local(n, c.Local)
 			}),
+			strict.May("plugin", "plugin: {command: [/usr/lib/spillway/my-cloud]}", func(n strict.Node) {
+				c.Plugin = &Plugin{Settings: map[string]string{}}
+				plugin(n, c.Plugin)
+			}),
 		)
+		if (c.Local == nil) == (c.Plugin == nil) {
+			e.With("local: {url: http://127.0.0.1:7070, token_file: north.token}").Refuse("needs exactly one kind of cloud: local or plugin")
+		}
 		once(e, lines, c.Name, "cloud")
 		r.config.Clouds = append(r.config.Clouds, c)
 	})(n)
@@ -140,6 +147,24 @@ func (r *reader) local(n strict.Node, l *Local) {
 		strict.May("timeout", "timeout: 30s", strict.Span(&l.Timeout, time.Second, 10*time.Minute)),
 	)
 	n.Object(fields...)
+}
+
+func plugin(n strict.Node, p *Plugin) {
+	some := func(s string) string {
+		if s == "" {
+			return "is empty"
+		}
+		return ""
+	}
+	ok := n.Object(
+		strict.Need("command", "command: [/usr/lib/spillway/my-cloud, --region, bj-1]", strict.Texts(&p.Command, some)),
+		strict.May("settings", "settings: {region: bj-1}", strict.Pairs(&p.Settings, some, func(string) string { return "" })),
+		strict.May("env", "env: [MY_CLOUD_KEY_FILE]", strict.Texts(&p.Env, some)),
+		strict.May("timeout", "timeout: 1m", strict.Span(&p.Timeout, time.Second, 10*time.Minute)),
+	)
+	if at, given := n.Get("command"); ok && given && len(p.Command) == 0 {
+		at.With("command: [/usr/lib/spillway/my-cloud]").Refuse("names no program")
+	}
 }
 
 func (r *reader) enrol(n strict.Node) {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/cloud/contract"
 	"spillway.sh/spillway/bridge/cloud/local"
+	"spillway.sh/spillway/bridge/cloud/plugin"
 	"spillway.sh/spillway/bridge/config"
 	"spillway.sh/spillway/bridge/config/strict"
 	"spillway.sh/spillway/bridge/desk"
@@ -93,8 +96,12 @@ func slurmOptions(c *config.Cluster) slurm.Options {
 }
 
 func (s *site) cloud(c *config.Cloud) (engine.Cloud, error) {
-	if c.Local == nil {
-		return nil, fmt.Errorf("cloud %s: no kind of cloud is given", c.Name)
+	if p := c.Plugin; p != nil {
+		settings, err := json.Marshal(p.Settings)
+		if err != nil {
+			return nil, fmt.Errorf("settings of cloud %s: %w", c.Name, err)
+		}
+		return plugin.New(plugin.Config{Name: c.Name, Command: p.Command, Settings: settings, Env: p.Env, Timeout: p.Timeout, Log: slog.Default()})
 	}
 	file := c.Local.Token.File()
 	if file == "" {
