@@ -35,8 +35,14 @@ func TestExample(t *testing.T) {
 	if diff := cmp.Diff(DefaultLimits(), c.Limits); diff != "" {
 		t.Errorf("the example's limits are not the defaults (-default +example):\n%s", diff)
 	}
-	if len(c.Clusters) != 1 || len(c.Clouds) != 2 || len(c.Clusters[0].Slurm.Workflows) != 2 {
-		t.Errorf("want one cluster with two workflow managers and two clouds, have %+v", c)
+	if len(c.Clusters) != 1 || len(c.Clouds) != 3 || len(c.Clusters[0].Slurm.Workflows) != 2 {
+		t.Fatalf("want one cluster with two workflow managers and three clouds, have %+v", c)
+	}
+	want := &Plugin{
+		Command: []string{"/usr/lib/spillway/shed", "--account", "lab"}, Settings: map[string]string{"region": "bj-1"}, Env: []string{"SHED_KEY_FILE"}, Timeout: time.Minute,
+	}
+	if diff := cmp.Diff(want, c.Clouds[2].Plugin); diff != "" {
+		t.Errorf("plugin (-want +got):\n%s", diff)
 	}
 	if s := c.Slack; s == nil || s.Channel != "C0123ABCD" || s.Users["T0123ABCD/U0456EFGH"] != "mei" || s.Groups["S0123ABCD"] != "gpu-approvers" || s.Local != "" {
 		t.Errorf("the example's Slack is %+v", s)
