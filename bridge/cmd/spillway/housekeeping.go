@@ -11,6 +11,8 @@ import (
 	"spillway.sh/spillway/bridge/books"
 	"spillway.sh/spillway/bridge/calendar"
 	"spillway.sh/spillway/bridge/config"
+	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/engine"
 )
 
 // housekeeping is what goes by the clock: alerts of budgets, ends of periods
@@ -19,7 +21,7 @@ import (
 func (d *daemon) housekeeping(ctx context.Context) *calendar.Calendar {
 	r := d.site.config.Reports
 	return calendar.New(calendar.Options{
-		Store: d.store, Budgets: d.site.Budgets(), Since: d.calendarSince(ctx), Log: d.log,
+		Store: through[calendar.Store](d.store), Budgets: d.site.Budgets(), Since: d.calendarSince(ctx), Log: d.log,
 		Reports:  calendar.Reports{Daily: timeOf(r.Daily), Weekly: timeOf(r.Weekly), Zone: r.Zone},
 		Minutely: []calendar.Task{{Name: "use of GPUs", Do: d.used.Sample}},
 		Nightly:  []calendar.Task{{Name: "ledger check", Do: d.proveBooks}},
@@ -37,7 +39,7 @@ func timeOf(c *config.Clock) *calendar.At {
 // store does not say, it is now: then nothing is made up for.
 func (d *daemon) calendarSince(ctx context.Context) time.Time {
 	since := utcNow()
-	err := d.engine.Remember(ctx, func(m *bridge.Marks) {
+	err := through[desk.Loop](d.engine).Remember(ctx, func(m *bridge.Marks) {
 		if m.Calendar.IsZero() {
 			m.Calendar = since
 		}
@@ -61,7 +63,7 @@ func (d *daemon) proveBooks(ctx context.Context) error {
 		return nil
 	}
 	d.log.Error("the books do not balance", "findings", r.Problems)
-	return d.store.Tell(ctx, bridge.News{
+	return through[engine.Store](d.store).Tell(ctx, bridge.News{
 		At: utcNow(), Kind: bridge.NewsWarning,
 		Text: fmt.Sprintf("the books do not balance (%d findings, the first: %s); see: spillway ledger check", len(r.Problems), r.Problems[0]),
 	})

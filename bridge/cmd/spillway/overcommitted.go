@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/calendar"
 )
 
 // warnOfPolicy says at the start what the policy file probably does not mean,
@@ -17,12 +18,13 @@ func (d *daemon) warnOfPolicy(ctx context.Context) {
 	}
 	now := utcNow()
 	budgets := d.site.Budgets()
-	bs, err := d.store.Balances(ctx, now, budgets)
+	store := through[calendar.Store](d.store)
+	bs, err := store.Balances(ctx, now, budgets)
 	if err != nil {
 		d.log.Error("look for over-committed budgets", "error", err)
 		return
 	}
-	told, err := d.store.TellOnce(ctx, overCommitted(now, budgets, bs)...)
+	told, err := store.TellOnce(ctx, overCommitted(now, budgets, bs)...)
 	if err != nil {
 		d.log.Error("tell of over-committed budgets", "error", err)
 	}

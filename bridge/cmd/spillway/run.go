@@ -102,7 +102,11 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	}
 	clusters := map[string]engine.Scheduler{}
 	for name, k := range d.site.clusters {
-		clusters[name] = k
+		clusters[name] = through[engine.Scheduler](k)
+	}
+	clouds := make([]engine.Cloud, 0, len(d.site.clouds))
+	for _, c := range d.site.clouds {
+		clouds = append(clouds, through(c))
 	}
 	finder, err := d.site.finder()
 	if err != nil {
@@ -110,16 +114,17 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	}
 	d.closing = append(d.closing, closeFinder(finder))
 	d.engine, err = engine.New(engine.Options{
-		Clusters: clusters, Clouds: d.site.clouds, Store: d.store, Policy: d.site.judge, Budgets: d.site.Budgets(),
+		Clusters: clusters, Clouds: clouds, Store: through[engine.Store](d.store), Policy: d.site.judge, Budgets: d.site.Budgets(),
 		Currency: d.site.policy.Currency(), Rates: d.site.policy.Rates,
 		Watch: d.site.policy.Watch(), Known: socket.KnownAccount, Admins: d.site.policy.Roles().Admins,
-		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics, Checkpoints: finder,
+		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics, Checkpoints: through[desk.Finder](finder),
 	})
 	if err != nil {
 		return err
 	}
+	loop := through[desk.Loop](d.engine)
 	d.desk = desk.New(desk.Config{
-		Version: version, Reader: books.Books{Store: d.store}, Weekly: d.store, Capacity: d.site.policy.Capacity, Writer: books.Books{Store: d.store}, Viewer: d.engine, Loop: d.engine, Reporter: d.engine, Finder: finder,
+		Version: version, Reader: books.Books{Store: d.store}, Weekly: d.store, Capacity: d.site.policy.Capacity, Writer: through[desk.Writer](books.Books{Store: d.store}), Viewer: loop, Loop: loop, Reporter: d.engine, Finder: through[desk.Finder](finder),
 		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), Exchange: d.site.exchange, Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
 	if err := d.openRecorder(); err != nil {
@@ -146,7 +151,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 func (d *daemon) openEnrol(c *config.Config) error {
 	clusters := map[string]enrol.Cluster{}
 	for name, k := range d.site.clusters {
-		clusters[name] = k
+		clusters[name] = through[engine.Scheduler](k)
 	}
 	url := c.Enrol.Advertise
 	if url == "" {
@@ -154,7 +159,7 @@ func (d *daemon) openEnrol(c *config.Config) error {
 	}
 	var err error
 	d.enrol, err = enrol.New(enrol.Options{
-		Dir: c.StateDir, URL: url, Rentals: d.store, Clusters: clusters, Clock: utcNow, Log: d.log,
+		Dir: c.StateDir, URL: url, Rentals: through[enrol.Rentals](d.store), Clusters: clusters, Clock: utcNow, Log: d.log,
 		Wake: func() { d.engine.Wake() }, Hear: d.hear, Wants: wants(c),
 		Agent: "/proc/self/exe", Version: version, // also once the file was replaced by a newer one
 	})

@@ -97,7 +97,7 @@ func (c *chat) options(d *daemon) (bot.Options, error) {
 		return slack.New(token, o...)
 	}
 	o := bot.Options{
-		Box: d.store, Slack: api(""), People: d.slackPeople(), Channel: c.config.Channel, App: c.config.App,
+		Box: through[bot.Box](d.store), Slack: through[bot.Slack](api("")), People: d.slackPeople(), Channel: c.config.Channel, App: c.config.App,
 		Accounts: bot.Accounts{Users: c.config.Users, EmailDomain: c.config.EmailDomain, Groups: c.config.Groups},
 		HTTP:     client, Log: d.log, Metrics: d.metrics, Clock: time.Now,
 	}

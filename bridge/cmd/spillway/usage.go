@@ -8,7 +8,7 @@ import (
 // openRecorder makes what keeps the use of GPUs, with their utilisation where
 // the configuration names a Prometheus.
 func (d *daemon) openRecorder() error {
-	o := gpus.Options{View: d.view, Store: d.store, Now: utcNow, Log: d.log}
+	o := gpus.Options{View: d.view, Store: through[gpus.Store](d.store), Now: utcNow, Log: d.log}
 	if c := d.site.config.Prometheus; c != nil {
 		a := gpus.Access{URL: c.URL, Query: c.Query, Label: c.Label, Timeout: c.Timeout}
 		if c.Token.Given() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -14,15 +15,15 @@ var ErrKilled = errors.New("the bridge was killed")
 // Doom kills a bridge at one point of its first life, at another of its second,
 // and so on. Methods may be called by several goroutines.
 type Doom struct {
-	at []string
+	at []string // of each life
 
 	mu    sync.Mutex
 	lives []*life
 }
 
-// life is one life of a bridge, with the point at which it ends.
+// life is one life of a bridge, with the points at which it may end.
 type life struct {
-	at     string // empty: it lives on
+	at     []string
 	mu     sync.Mutex
 	calls  map[string]int // by name
 	passed []string
@@ -31,7 +32,8 @@ type life struct {
 }
 
 // New kills the first life at the first point, the second at the second; from
-// then on, and at an empty point, bridges live on.
+// then on, and at an empty point, bridges live on. Of several points, with
+// commas between them, a life ends at the one that it comes to first.
 func New(at ...string) *Doom { return &Doom{at: at} }
 
 // life is that of a number, from 1.
@@ -41,7 +43,7 @@ func (d *Doom) life(n int) *life {
 	for len(d.lives) < n {
 		l := &life{calls: map[string]int{}, dead: make(chan struct{})}
 		if i := len(d.lives); i < len(d.at) {
-			l.at = d.at[i]
+			l.at = strings.Split(d.at[i], ",")
 		}
 		d.lives = append(d.lives, l)
 	}
@@ -97,7 +99,7 @@ func (l *life) pass(point string) error {
 		return ErrKilled
 	}
 	l.passed = append(l.passed, point)
-	if point == l.at {
+	if slices.Contains(l.at, point) {
 		l.struck = true
 		close(l.dead)
 		return ErrKilled

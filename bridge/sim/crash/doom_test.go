@@ -37,6 +37,7 @@ func TestDoomKillsAtItsPoint(t *testing.T) {
 		}},
 		"before the effect":        {at: []string{"Cloud.Terminate 2 before"}, effect: 1 + 3, alive: [2]bool{false, true}, passed: []string{"Cloud.Terminate 1 before", "Cloud.Terminate 1 after", "Cloud.Terminate 2 before"}},
 		"after the effect":         {at: []string{"Cloud.Terminate 1 after"}, effect: 1 + 3, alive: [2]bool{false, true}, passed: []string{"Cloud.Terminate 1 before", "Cloud.Terminate 1 after"}},
+		"at the first of several":  {at: []string{"Cloud.Terminate 3 before,Cloud.Terminate 1 before,Store.Save 1 after"}, effect: 3, alive: [2]bool{false, true}, passed: []string{"Cloud.Terminate 1 before"}},
 		"and again while it heals": {at: []string{"Cloud.Terminate 1 before", "Cloud.Terminate 1 after"}, effect: 1, passed: []string{"Cloud.Terminate 1 before"}},
 		"only in the second life": {at: []string{"", "Cloud.Terminate 3 after"}, effect: 6, alive: [2]bool{true, false}, passed: []string{
 			"Cloud.Terminate 1 before", "Cloud.Terminate 1 after", "Cloud.Terminate 2 before", "Cloud.Terminate 2 after", "Cloud.Terminate 3 before", "Cloud.Terminate 3 after",
