@@ -313,5 +313,6 @@ func (p *past) cycles(s *Sight) int {
 // books; the news say so before the store is read.
 func (l *life) adopted() bool {
 	_, orphan := l.news[bridge.NewsOrphan]
-	return l.now.Adopted || orphan
+	_, taken := l.news[bridge.NewsAdopted]
+	return l.now.Adopted || orphan || taken
 }

@@ -88,9 +88,9 @@ func (c *Checker) expiredIsNeverApproved(s *Sight) {
 var told = map[bridge.State][]bridge.NewsKind{
 	bridge.StateWaiting:   {bridge.NewsAsked},
 	bridge.StateLaunching: {bridge.NewsReserved, bridge.NewsApproved, bridge.NewsOrphan},
-	bridge.StateAdmitted:  {bridge.NewsAdmitted},
-	bridge.StateDraining:  {bridge.NewsDraining},
-	bridge.StateReleasing: {bridge.NewsReleasing, bridge.NewsRefused},
+	bridge.StateAdmitted:  {bridge.NewsAdmitted, bridge.NewsOrphan, bridge.NewsAdopted},
+	bridge.StateDraining:  {bridge.NewsDraining, bridge.NewsOrphan, bridge.NewsAdopted},
+	bridge.StateReleasing: {bridge.NewsReleasing, bridge.NewsRefused, bridge.NewsOrphan, bridge.NewsAdopted},
 	bridge.StateSettled:   {bridge.NewsSettled},
 	bridge.StateClosed:    {bridge.NewsDenied, bridge.NewsLapsed, bridge.NewsWithdrawn, bridge.NewsApproved},
 }
