@@ -1,139 +1,297 @@
 package slurmctl
 
 import (
-	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/sim/invariant"
-	"spillway.sh/spillway/slurm"
 )
-
-// Options describe a cluster. The zero value is a cluster of no nodes.
-type Options struct {
-	// Now is the true time; nil means time.Now.
-	Now func() time.Time
-	// Nodes are those of slurm.conf. They answer from the start.
-	Nodes []NodeSpec
-	// Partitions are those of slurm.conf; nil means one, "gpu", of all Nodes.
-	Partitions []Partition
-	// Overlays is how many partitions sw-1, sw-2, ... are declared for rentals,
-	// empty and in state DRAIN.
-	Overlays int
-
-	KillWait       time.Duration // from SIGTERM to SIGKILL; 0 means 5 s
-	SlurmdTimeout  time.Duration // until a silent node is down; 0 means 30 s
-	MinJobAge      time.Duration // until an ended job is forgotten; 0 means 300 s
-	MessageTimeout time.Duration // of a command without an answer; 0 means 10 s
-	// Backfill is how often jobs behind the first that waits are looked at; 0 means 5 s.
-	Backfill time.Duration
-}
-
-// Partition is a partition of slurm.conf.
-type Partition struct {
-	Name     string
-	Nodes    []string
-	MaxTime  time.Duration // 0: none
-	Priority int           // PriorityTier; 0 means 1
-}
-
-// NodeSpec is what a node declares to have.
-type NodeSpec struct {
-	Name      string
-	CPUs      int   // 0 means 1
-	MemoryMiB int64 // 0 means 1
-	GPUs      int
-	GPUType   string
-	DiskMiB   int64
-	Features  []string
-}
-
-// Job is a job to submit. Figures of CPUs, GPUs and memory are per node.
-type Job struct {
-	Name, User, Account, Comment string
-	Partition                    string // empty: the first one of the cluster
-	Nodes                        int    // 0 means 1
-	Tasks                        int    // of a job array, 0 to Tasks-1; 0 means no array
-	Throttle                     int    // of an array: tasks that run at once; 0 means all
-	CPUs                         int    // 0 means 1
-	GPUs                         int
-	GPUType                      string
-	MemoryMiB                    int64 // 0 means 100 for each CPU
-	Features                     string
-	Exclusive                    bool
-	Limit                        time.Duration // 0 means none
-	Begin                        time.Time
-	After                        bridge.JobID // it starts when that one has completed
-	Held                         bool
-
-	// Restartable is sbatch --requeue.
-	Restartable bool
-	// Work is how long the job runs where nothing stops it.
-	Work time.Duration
-	// Checkpoint is how often its progress is saved; 0 means never: a restart
-	// begins from nothing.
-	Checkpoint time.Duration
-	// SaveOn is a signal, such as "USR1", on which the progress is saved too,
-	// after SaveTakes; empty means none. SIGTERM counts when SaveOn is "TERM".
-	SaveOn    string
-	SaveTakes time.Duration
-	// Grace is how long the script lives after SIGTERM, at most KillWait.
-	Grace time.Duration
-	// Fails makes it end with exit code 1 when the work is done.
-	Fails bool
-}
 
 // Controller is the cluster. Its methods may be called from several goroutines.
 type Controller struct {
 	options Options
-	mu      sync.Mutex
+
+	mu         sync.Mutex
+	at         time.Time // until when all has happened
+	booted     time.Time
+	stopped    bool
+	hungUntil  time.Time
+	held       []func() // what came in while it hung
+	jobs       []*job   // all there ever were, in order of submission
+	active     []*job   // those that are not forgotten
+	byID       map[int][]*job
+	nodes      map[string]*node
+	names      []string // of nodes, in their order
+	partitions []*partition
+	reserved   map[string][]string
+	lastJob    int
+	priority   int64
+	passAt     time.Time // next look at the queue; zero: none is due
+	backfillAt time.Time
+	calls      map[string]int // requests by kind, since slurmctld's start
+	kinds      []string
 }
 
-// New returns a cluster whose slurmctld has just started.
-func New(o Options) *Controller { return &Controller{options: o} }
+// passDelay is how long after a change the queue is looked at.
+const passDelay = 500 * time.Millisecond
 
-// Exec runs one command as slurm.Options.Exec does.
-func (c *Controller) Exec(ctx context.Context, input string, args ...string) (slurm.Output, error) {
-	return slurm.Output{}, nil
+// New returns a cluster whose slurmctld has just started.
+func New(o Options) *Controller {
+	o = o.withDefaults()
+	now := o.Now()
+	c := &Controller{
+		options: o, at: now, booted: now, priority: 4294901760,
+		byID: map[int][]*job{}, nodes: map[string]*node{}, reserved: map[string][]string{}, calls: map[string]int{},
+	}
+	for _, spec := range o.Nodes {
+		c.addNode(spec, false, now)
+	}
+	c.declare(true)
+	return c
+}
+
+// declare makes the partitions of slurm.conf. Their state outlives a restart
+// that is not cold.
+func (c *Controller) declare(cold bool) {
+	before := c.partitions
+	c.partitions = nil
+	for i := range c.options.Partitions {
+		p := &c.options.Partitions[i]
+		c.partitions = append(c.partitions, &partition{
+			Name: p.Name, nodes: slices.Clone(p.Nodes), maxTime: p.MaxTime, priority: max(1, p.Priority), factor: max(1, p.Priority), state: "UP",
+			isDefault: i == 0, sharing: "NO", declared: true,
+		})
+	}
+	for i := range c.options.Overlays {
+		name := "sw-" + itoa(i+1)
+		c.partitions = append(c.partitions, &partition{
+			Name: name, priority: 1, factor: 1, state: "DRAIN", sharing: "NO", declared: true,
+		})
+	}
+	for _, was := range before {
+		if p := c.partition(was.Name); p != nil && !cold {
+			p.state = was.state
+		}
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func (c *Controller) addNode(spec NodeSpec, dynamic bool, now time.Time) {
+	spec.CPUs, spec.MemoryMiB = max(1, spec.CPUs), max(1, spec.MemoryMiB)
+	c.nodes[spec.Name] = &node{NodeSpec: spec, dynamic: dynamic, lastBusy: now, started: now}
+	c.names = append(c.names, spec.Name)
+}
+
+func (c *Controller) dropNode(name string) {
+	delete(c.nodes, name)
+	c.names = slices.DeleteFunc(c.names, func(n string) bool { return n == name })
+	for _, p := range c.partitions {
+		p.nodes = slices.DeleteFunc(p.nodes, func(n string) bool { return n == name })
+	}
+}
+
+func (c *Controller) partition(name string) *partition {
+	for _, p := range c.partitions {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// nextPriority is that of a job that comes new to the queue, or anew.
+func (c *Controller) nextPriority() int64 {
+	c.priority--
+	return c.priority
 }
 
 // Submit sends a job as sbatch does, and returns its id. It panics on one that
 // sbatch would refuse: a world is made by its writer.
-func (c *Controller) Submit(j Job) bridge.JobID { return "" }
+func (c *Controller) Submit(spec Job) bridge.JobID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.advance()
+	spec = spec.withDefaults(c.options.Partitions[0].Name)
+	if err := c.refuse(&spec); err != nil {
+		panic("slurmctl: " + err.Error())
+	}
+	c.lastJob++
+	first, last := -1, -1
+	if spec.Tasks > 0 {
+		first, last = 0, spec.Tasks-1
+	}
+	priority := c.nextPriority()
+	for task := first; task <= last; task++ {
+		j := &job{
+			Job: spec, number: c.lastJob, task: task, joined: task >= 0, partition: strings.Split(spec.Partition, ","),
+			state: pending, reason: reasonNone, priority: priority, submitted: now, eligible: now,
+		}
+		switch {
+		case spec.Held:
+			j.priority, j.reason, j.eligible = 0, reasonHeld, time.Time{}
+		case spec.After != "":
+			j.reason, j.eligible = reasonDepends, time.Time{}
+		case spec.Begin.After(now):
+			j.reason, j.eligible = reasonBegin, spec.Begin
+		}
+		c.jobs, c.active = append(c.jobs, j), append(c.active, j)
+		c.byID[j.number] = append(c.byID[j.number], j)
+	}
+	c.look(now)
+	return bridge.JobID(itoa(c.lastJob))
+}
 
-// Cancel ends a job as its owner's scancel does.
-func (c *Controller) Cancel(id bridge.JobID) {}
+// refuse is what sbatch says of a job that could never run.
+func (c *Controller) refuse(spec *Job) error {
+	for name := range strings.SplitSeq(spec.Partition, ",") {
+		p := c.partition(name)
+		if p == nil {
+			return fmt.Errorf("sbatch: error: invalid partition specified: %s", name)
+		}
+		if p.state == "DRAIN" || p.state == "INACTIVE" {
+			return fmt.Errorf("sbatch: error: Batch job submission failed: Required partition not available (inactive or drain)")
+		}
+		probe := &job{Job: *spec}
+		if slices.ContainsFunc(p.nodes, func(n string) bool { return c.nodes[n] != nil && c.nodes[n].could(probe) }) {
+			return nil
+		}
+	}
+	return fmt.Errorf("sbatch: error: Batch job submission failed: Requested node configuration is not available: %+v", *spec)
+}
+
+// Cancel ends a job, or all tasks of an array, as its owner's scancel does.
+func (c *Controller) Cancel(id bridge.JobID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance()
+	cancel := func() {
+		for _, j := range c.named(string(id)) {
+			c.cancel(j, c.at)
+		}
+	}
+	if c.awake(c.at) {
+		cancel()
+		return
+	}
+	c.held = append(c.held, cancel) // the owner tries until it works
+}
 
 // Register is a slurmd that starts: of a machine that is new, as a dynamic node,
-// or of one that was known.
-func (c *Controller) Register(n NodeSpec) error { return nil }
+// or of one that was known. A slurmctld that is away refuses it.
+func (c *Controller) Register(spec NodeSpec) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.advance()
+	if c.stopped || c.hung() {
+		return fmt.Errorf("register node %s: %s", spec.Name, away)
+	}
+	n := c.nodes[spec.Name]
+	if n == nil {
+		c.addNode(spec, true, now)
+		c.look(now)
+		return nil
+	}
+	rebooted := !n.gone.IsZero()
+	n.gone, n.unanswered, n.asked, n.started = time.Time{}, false, false, now
+	if rebooted { // What ran there is unknown to it.
+		for _, j := range slices.Clone(n.jobs) {
+			if j.state == running {
+				c.fail(j, now)
+			} else if j.dead.IsZero() && !c.waitsFor(j) {
+				c.cleared(j, now)
+			}
+		}
+	}
+	if n.down { // ReturnToService=2
+		n.down = false
+		if !n.drained {
+			n.reason = ""
+		}
+	}
+	c.look(now)
+	return nil
+}
 
 // Lose ends a machine: its slurmd falls silent, its jobs' processes are gone.
-func (c *Controller) Lose(name string) {}
+func (c *Controller) Lose(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.advance()
+	n := c.nodes[name]
+	if n == nil || !n.gone.IsZero() {
+		return
+	}
+	n.gone = now
+	for _, j := range n.jobs {
+		c.stopWork(j, now)
+	}
+}
 
-// Reserve gives nodes to a reservation from now on, as an administrator does; a
-// duration of 0 ends the one of that name.
-func (c *Controller) Reserve(name string, d time.Duration, nodes ...string) {}
-
-// Stop ends slurmctld. Machines and jobs go on.
-func (c *Controller) Stop() {}
-
-// Restart starts slurmctld, after Stop or in place of the one that runs. A cold
-// one comes back without its saved state: jobs and dynamic nodes are unknown to it.
-func (c *Controller) Restart(cold bool) {}
-
-// Hang makes slurmctld do nothing for a while. What is sent to it meanwhile is
-// done after that, whether or not the sender still waits.
-func (c *Controller) Hang(d time.Duration) {}
+// Reserve gives nodes to a reservation from now on, as an administrator does;
+// without nodes the one of that name ends.
+func (c *Controller) Reserve(name string, nodes ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.advance()
+	c.reserved[name] = nodes
+	for _, n := range c.nodes {
+		n.reserved = false
+	}
+	for _, list := range c.reserved {
+		for _, one := range list {
+			if n := c.nodes[one]; n != nil {
+				n.reserved = true
+			}
+		}
+	}
+	c.look(now)
+}
 
 // Advance does all that has happened until now.
-func (c *Controller) Advance() {}
+func (c *Controller) Advance() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance()
+}
 
 // Next is when something happens by itself; zero: never.
-func (c *Controller) Next() time.Time { return time.Time{} }
+func (c *Controller) Next() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance()
+	return c.next()
+}
 
-// Truth is every job there ever was, in order of their ids with each task of an
-// array for itself, and the dynamic nodes by name. A job that a cold restart
-// made slurmctld forget is in state LOST.
-func (c *Controller) Truth() ([]invariant.Job, []invariant.Node) { return nil, nil }
+// Truth is every job there ever was, in order of submission with each task of an
+// array for itself, and the dynamic nodes by name. A job that a cold restart made
+// slurmctld forget is in state LOST.
+func (c *Controller) Truth() ([]invariant.Job, []invariant.Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance()
+	jobs := make([]invariant.Job, 0, len(c.jobs))
+	for _, j := range c.jobs {
+		one := invariant.Job{
+			ID: j.id(), State: j.state, Starts: slices.Clone(j.starts), Restarts: j.restarts, Restartable: j.Restartable,
+			Cancelled: j.cancelled, Priority: j.priority, Submitted: j.submitted, Limit: j.Limit,
+		}
+		if j.holds() {
+			one.Nodes = slices.Clone(j.nodes)
+		}
+		jobs = append(jobs, one)
+	}
+	var nodes []invariant.Node
+	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
+		if n := c.nodes[name]; n.dynamic {
+			nodes = append(nodes, invariant.Node{Name: name, Drained: n.drained, Dead: !n.gone.IsZero()})
+		}
+	}
+	return jobs, nodes
+}

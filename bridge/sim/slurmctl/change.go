@@ -1,0 +1,421 @@
+package slurmctl
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// setting is one Key=Value of a change.
+type setting struct{ key, value string }
+
+// settings reads the words of a change. A word without "=" ends a value that
+// held a space.
+func settings(words []string) []setting {
+	var out []setting
+	for _, w := range words {
+		key, value, _ := strings.Cut(w, "=")
+		out = append(out, setting{key, value})
+	}
+	return out
+}
+
+// change is scontrol update, create or delete.
+func (c *Controller) change(a *answer, verb string, words []string) []request {
+	all := settings(words)
+	if len(all) == 0 {
+		a.unknown(append([]string{"scontrol", verb}, words...)...)
+		return nil
+	}
+	what, name, rest := all[0].key, all[0].value, all[1:]
+	known := map[string]func() []request{
+		"update NodeName":      func() []request { return c.updateNodes(a, name, rest) },
+		"update PartitionName": func() []request { return c.setPartition(a, verb, name, rest) },
+		"create PartitionName": func() []request { return c.setPartition(a, verb, name, rest) },
+		"update JobId":         func() []request { return c.updateJob(a, name, rest) },
+		"delete NodeName": func() []request {
+			return []request{{do: func(a *answer) { c.deleteNodes(a, name) }, trouble: "delete_node NodeName=" + name + ": %s"}}
+		},
+		"delete PartitionName": func() []request {
+			return []request{{do: func(a *answer) { c.deletePartition(a, name) }, trouble: "delete_partition PartitionName=" + name + ": %s"}}
+		},
+	}
+	read := known[verb+" "+what]
+	if read == nil || name == "" || strings.HasPrefix(verb, "delete") && len(rest) > 0 {
+		a.unknown(append([]string{"scontrol", verb}, words...)...)
+		return nil
+	}
+	return read()
+}
+
+// updateNodes is scontrol update NodeName.
+func (c *Controller) updateNodes(a *answer, list string, rest []setting) []request {
+	var state, reason string
+	var comment *string
+	for _, s := range rest {
+		switch s.key {
+		case "State":
+			state = s.value
+		case "Reason":
+			reason = s.value
+		case "Comment":
+			comment = &s.value
+		default:
+			a.unknown("scontrol update NodeName= " + s.key + "=" + s.value)
+			return nil
+		}
+	}
+	switch state {
+	case "", "DRAIN", "DOWN":
+		if state != "" && reason == "" {
+			a.fail("You must specify a reason when DOWNING or DRAINING a node. Request denied")
+			return nil
+		}
+	case "UNDRAIN", "RESUME":
+	default:
+		a.unknown("scontrol update NodeName= State=" + state)
+		return nil
+	}
+	return []request{{do: func(a *answer) { c.setNodes(a, list, state, reason, comment) }, trouble: "slurm_update error: %s"}}
+}
+
+func (c *Controller) setNodes(a *answer, list, state, reason string, comment *string) {
+	c.count("REQUEST_UPDATE_NODE")
+	names := expand(list)
+	for _, name := range names {
+		if c.nodes[name] == nil {
+			a.fail("slurm_update error: Invalid node name specified")
+			return
+		}
+	}
+	now := c.at
+	for _, name := range names {
+		n := c.nodes[name]
+		if state == "RESUME" && !n.drained && !n.down {
+			a.fail("slurm_update error: Invalid node state specified")
+			continue
+		}
+		if comment != nil {
+			n.comment = *comment
+		}
+		if reason != "" {
+			n.reason, n.reasonAt = reason, now
+		}
+		switch state {
+		case "DRAIN":
+			n.drained = true
+		case "DOWN":
+			if !n.down {
+				c.setDown(n, now)
+			}
+		case "UNDRAIN", "RESUME":
+			n.drained, n.reason = false, ""
+			n.down = n.down && state == "UNDRAIN"
+			n.asked, n.askedAt = true, now
+		}
+	}
+	c.look(now)
+}
+
+// partitionStates are those that a partition can have.
+var partitionStates = []string{"UP", "DRAIN", "DOWN", "INACTIVE"}
+
+// setPartition is scontrol update or create PartitionName.
+func (c *Controller) setPartition(a *answer, verb, name string, rest []setting) []request {
+	trouble := "slurm_update error: %s"
+	if verb == "create" {
+		trouble = "Error creating the partition: %s"
+	}
+	for _, s := range rest {
+		_, err := strconv.Atoi(s.value)
+		switch s.key {
+		case "MaxTime":
+			err = nil
+			if s.value != "INFINITE" {
+				err = fmt.Errorf("a limit")
+			}
+		case "State":
+			err = nil
+			if !slices.Contains(partitionStates, s.value) {
+				err = fmt.Errorf("a state")
+			}
+		case "Nodes":
+			err = nil
+		case "OverSubscribe":
+			err = nil
+			if s.value != "NO" && s.value != "EXCLUSIVE" {
+				err = fmt.Errorf("sharing")
+			}
+		case "PriorityTier", "PriorityJobFactor":
+		default:
+			err = fmt.Errorf("unknown")
+		}
+		if err != nil {
+			a.unknown("scontrol " + verb + " PartitionName= " + s.key + "=" + s.value)
+			return nil
+		}
+	}
+	return []request{{do: func(a *answer) { c.editPartition(a, verb, name, trouble, rest) }, trouble: trouble}}
+}
+
+func (c *Controller) editPartition(a *answer, verb, name, trouble string, rest []setting) {
+	c.count("REQUEST_UPDATE_PARTITION")
+	p := c.partition(name)
+	create := verb == "create"
+	if (p == nil) != create {
+		a.fail(trouble, "Invalid partition name specified")
+		return
+	}
+	edited := &partition{Name: name, priority: 1, factor: 1, state: "UP", sharing: "NO", least: 1}
+	if !create {
+		*edited = *p
+	}
+	for _, s := range rest {
+		number, _ := strconv.Atoi(s.value)
+		switch s.key {
+		case "MaxTime":
+			edited.maxTime = 0
+		case "State":
+			edited.state = s.value
+		case "PriorityTier":
+			edited.priority = number
+		case "PriorityJobFactor":
+			edited.factor = number
+		case "OverSubscribe":
+			edited.sharing = s.value
+		case "Nodes":
+			edited.nodes = expand(s.value)
+			for _, n := range edited.nodes {
+				if c.nodes[n] == nil {
+					a.fail(trouble, "Invalid node name specified")
+					return
+				}
+			}
+			// Slurm keeps the order of its node table.
+			edited.nodes = slices.DeleteFunc(slices.Clone(c.names), func(n string) bool { return !slices.Contains(edited.nodes, n) })
+		}
+	}
+	if create {
+		c.partitions = append(c.partitions, edited)
+	} else {
+		*p = *edited
+	}
+	c.look(c.at)
+}
+
+func (c *Controller) deletePartition(a *answer, name string) {
+	c.count("REQUEST_DELETE_PARTITION")
+	if c.partition(name) == nil {
+		a.fail("delete_partition PartitionName=%s: Invalid partition name specified", name)
+		return
+	}
+	for _, j := range c.active {
+		if !j.ended() && slices.Contains(j.partition, name) {
+			a.fail("delete_partition PartitionName=%s: Partition is in use", name)
+			return
+		}
+	}
+	c.partitions = slices.DeleteFunc(c.partitions, func(p *partition) bool { return p.Name == name })
+}
+
+func (c *Controller) deleteNodes(a *answer, list string) {
+	c.count("REQUEST_DELETE_NODE")
+	var bad []string
+	why := ""
+	for _, name := range expand(list) {
+		switch n := c.nodes[name]; {
+		case n == nil:
+			bad, why = append(bad, name), "Invalid node name specified"
+		case len(n.jobs) > 0 || n.reserved:
+			bad, why = append(bad, name), "Requested nodes are busy"
+		default:
+			c.dropNode(name)
+		}
+	}
+	if bad != nil {
+		a.fail("scontrol: error: failed to delete nodes %s\ndelete_node NodeName=%s: %s", compress(bad), list, why)
+	}
+}
+
+// updateJob is scontrol update JobId.
+func (c *Controller) updateJob(a *answer, id string, rest []setting) []request {
+	for _, s := range rest {
+		if !slices.Contains([]string{"Partition", "StartTime", "AdminComment"}, s.key) {
+			a.unknown("scontrol update JobId= " + s.key + "=" + s.value)
+			return nil
+		}
+		if s.key == "StartTime" {
+			if _, err := startTime(s.value, time.Time{}); err != nil {
+				a.unknown("scontrol update JobId= StartTime=" + s.value)
+				return nil
+			}
+		}
+	}
+	return []request{{do: func(a *answer) { c.editJobs(a, id, rest) }, trouble: "Unexpected message received for job " + id}}
+}
+
+// startTime reads "now" and "now+2".
+func startTime(text string, now time.Time) (time.Time, error) {
+	after, ok := strings.CutPrefix(text, "now")
+	if !ok {
+		return now, fmt.Errorf("%q is not now", text)
+	}
+	if after == "" {
+		return now, nil
+	}
+	seconds, err := strconv.ParseUint(strings.TrimPrefix(after, "+"), 10, 31)
+	return now.Add(time.Duration(seconds) * time.Second), err //nolint:wrapcheck // It is only tested for.
+}
+
+func (c *Controller) editJobs(a *answer, id string, rest []setting) {
+	c.count("REQUEST_UPDATE_JOB")
+	list := c.named(id)
+	if len(list) == 0 {
+		a.fail("Invalid job id specified for job %s", id)
+		return
+	}
+	// A task that is named alone gets a record of its own.
+	if base, tasks, some := strings.Cut(id, "_"); some && base != "" && !strings.HasPrefix(tasks, "[") {
+		list[0].joined = false
+	}
+	all := list
+	list = slices.DeleteFunc(slices.Clone(list), func(j *job) bool { return j.ended() })
+	if len(list) == 0 {
+		if all[0].task >= 0 && len(all) > 1 {
+			a.fail("%d_%s: Job has already finished", all[0].number, taskList(tasksOf(all)))
+			return
+		}
+		a.fail("Job has already finished for job %s", id)
+		return
+	}
+	for _, s := range rest {
+		for _, j := range list {
+			if why := c.editJob(j, s); why != "" {
+				a.fail("%s for job %s", why, id)
+				return
+			}
+		}
+	}
+	c.look(c.at)
+}
+
+func tasksOf(list []*job) []int {
+	var out []int
+	for _, j := range list {
+		out = append(out, j.task)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// editJob changes one thing about a job; the text says why not.
+func (c *Controller) editJob(j *job, s setting) string {
+	switch s.key {
+	case "AdminComment":
+		j.adminComment = s.value
+		return ""
+	case "StartTime":
+		if j.completing {
+			return "" // said, and not done
+		}
+		if j.state != pending {
+			return "Job is no longer pending execution"
+		}
+		begin, err := startTime(s.value, c.at)
+		if err != nil {
+			return "Invalid time specification"
+		}
+		c.begin(j, begin)
+		return ""
+	}
+	if j.state != pending || j.completing {
+		return "Job is no longer pending execution"
+	}
+	names := strings.Split(s.value, ",")
+	added := false
+	for _, name := range names {
+		p := c.partition(name)
+		if p == nil {
+			return "Invalid partition name specified"
+		}
+		if p.state == "UP" || slices.Contains(j.partition, name) && len(names) > 1 {
+			added = true
+			continue
+		}
+		if len(names) == 1 {
+			return "Required partition not available (inactive or drain)"
+		}
+		return "" // said, and not done
+	}
+	if added {
+		j.partition, j.reasons = names, nil
+		if j.reason != reasonHeld && j.reason != reasonDepends && j.reason != reasonNever && j.reason != reasonBegin {
+			j.reason = reasonNone
+		}
+	}
+	return ""
+}
+
+// begin makes a job eligible at a moment. One that was set aside stays so.
+func (c *Controller) begin(j *job, at time.Time) {
+	if j.reason == reasonHeld || j.reason == reasonDepends || j.reason == reasonNever {
+		return
+	}
+	j.eligible, j.reasons = at, nil
+	if at.After(c.at) {
+		j.reason = reasonBegin
+		return
+	}
+	if j.priority > 0 {
+		j.reason = reasonNone
+	}
+}
+
+// requeues is scontrol requeue Incomplete.
+func (c *Controller) requeues(a *answer, id string) {
+	c.count("REQUEST_JOB_REQUEUE")
+	list := c.named(id)
+	if len(list) == 0 {
+		a.fail("Invalid job id specified for job %s", id)
+		return
+	}
+	for _, j := range list {
+		if j.state != running {
+			continue
+		}
+		if !j.Restartable {
+			a.fail("Requested operation is presently disabled for job %s", id)
+			return
+		}
+		c.requeue(j, "requeued", c.at)
+	}
+}
+
+// releases is scontrol release.
+func (c *Controller) releases(a *answer, id string) {
+	c.count("REQUEST_UPDATE_JOB")
+	list := c.named(id)
+	if len(list) == 0 {
+		a.fail("Invalid job id specified for job %s\nslurm_suspend error: Invalid job id specified", id)
+		return
+	}
+	over := 0
+	for _, j := range list {
+		switch {
+		case j.ended():
+			over++
+		case j.state == pending && j.priority == 0:
+			j.priority, j.reason, j.reasons = c.nextPriority(), reasonNone, nil
+			if j.eligible.IsZero() {
+				j.eligible = c.at
+			}
+		}
+	}
+	if over == len(list) {
+		a.fail("Job has already finished for job %s\nslurm_suspend error: Job has already finished", id)
+		return
+	}
+	c.look(c.at)
+}
