@@ -32,20 +32,20 @@ func provider(r *rig, pool bridge.Pool) cloudtest.Provider {
 		soldOut[shape] = bridge.Pool{Cloud: "nimbus", Region: "east", Zone: "gone-" + shape, Type: "gpu8", Market: bridge.Spot}
 	}
 	return cloudtest.Provider{
-		Open:        func(t *testing.T) cloudtest.Cloud { return r.open(t, local.Config{}) },
+		Open:        func(cloudtest.T) cloudtest.Cloud { return r.open(r.T, local.Config{}) },
 		Idempotency: cloudtest.ByToken,
 		Pool:        pool, Stock: 6, Exact: true, Pages: true,
 		UserData: "#!/bin/sh\ntrue\n",
 		Patience: 20 * time.Second, Expiry: time.Second, SoldOut: soldOut,
-		LoseAnswer: func(*testing.T) {
+		LoseAnswer: func(cloudtest.T) {
 			r.fault(wire.Fault{Kind: wire.FaultTimeoutAfter, Op: "create", Count: 1, Delay: wire.Duration(10 * time.Millisecond)})
 		},
-		Stranger: func(t *testing.T) (string, func() bool) { return stranger(t, r, pool) },
+		Stranger: func(t cloudtest.T) (string, func() bool) { return stranger(t, r, pool) },
 	}
 }
 
 // stranger rents a machine without any tag, past the adapter.
-func stranger(t *testing.T, r *rig, pool bridge.Pool) (string, func() bool) {
+func stranger(t cloudtest.T, r *rig, pool bridge.Pool) (string, func() bool) {
 	t.Helper()
 	account := r.server.TokenFile("nimbus", "default")
 	status, answer := r.post(account, http.MethodPost, "/v1/nimbus/instances", wire.Create{

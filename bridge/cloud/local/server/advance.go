@@ -151,7 +151,7 @@ func (s *Server) tell(m *machine, kind string) {
 func (s *Server) forget(now time.Time) bool {
 	changed := false
 	for id, m := range s.state.Machines {
-		if c := s.clouds[m.Cloud]; !m.live() && now.Sub(m.Stopped) > time.Duration(c.spec.Linger) {
+		if c := s.clouds[m.Cloud]; !m.live() && now.Sub(m.Stopped) > time.Duration(c.spec.Linger) && !now.Before(m.ShownUntil) {
 			delete(s.state.Machines, id)
 			changed = true
 		}

@@ -44,6 +44,9 @@ func (s *Server) create(c *call) (answer, *refusal) {
 	if no := s.quota(c, market); no != nil {
 		return answer{}, no
 	}
+	if c.is(wire.FaultDearer) {
+		s.state.Prices[c.cloud.spec.Name+"/"+q.Pool.String()] = 2 * s.price(c.cloud, q.Pool, now)
+	}
 	rate := wire.Rate{Micro: s.price(c.cloud, q.Pool, now), Currency: c.cloud.spec.Currency}
 	if q.MaxRate.Micro > 0 && rate.Micro > q.MaxRate.Micro {
 		return answer{}, refuse(http.StatusBadRequest, wire.CodePrice, "%s costs %d, the ceiling is %d micro-%s an hour", q.Pool, rate.Micro, q.MaxRate.Micro, rate.Currency)
@@ -206,7 +209,7 @@ func (s *Server) newMachine(c *call, market *market, op *operation, index int, r
 	}
 	m.Term, m.EarlyPM = market.term(spec)
 	if c.hit != nil {
-		m.afflict(&c.hit.Fault)
+		m.afflict(c.hit)
 	}
 	s.state.Machines[m.ID] = m
 	op.Machines = append(op.Machines, m.ID)
@@ -214,10 +217,12 @@ func (s *Server) newMachine(c *call, market *market, op *operation, index int, r
 }
 
 // afflict gives a new machine the ailment a fault asks for.
-func (m *machine) afflict(f *wire.Fault) {
+func (m *machine) afflict(f *hit) {
 	switch f.Kind { //nolint:exhaustive // The others do not concern machines.
 	case wire.FaultSlowBoot:
 		m.BootAt = m.BootAt.Add(time.Duration(f.Delay))
+	case wire.FaultHidden:
+		m.VisibleAt = m.VisibleAt.Add(f.lag())
 	case wire.FaultNeverJoins:
 		m.Mute = true
 	case wire.FaultDiesAtBoot:

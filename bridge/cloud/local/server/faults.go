@@ -25,9 +25,10 @@ var scope = map[wire.FaultKind]string{
 	wire.FaultThrottle: "", wire.FaultSlow: "", wire.FaultAuth: "", wire.FaultCode: "",
 	wire.FaultNoStock: opCreate, wire.FaultQuota: opCreate, wire.FaultPartial: opCreate, wire.FaultSlowBoot: opCreate,
 	wire.FaultNeverJoins: opCreate, wire.FaultDiesAtBoot: opCreate, wire.FaultWrongGPUs: opCreate,
+	wire.FaultHidden: opCreate, wire.FaultDearer: opCreate,
 	wire.FaultStaleList: opList, wire.FaultLostPage: opList, wire.FaultDuplicate: opList, wire.FaultWrongTags: opList,
 	wire.FaultNoAddress: opList, wire.FaultAbsent: opList,
-	wire.FaultDeafTerminate: opTerminate,
+	wire.FaultDeafTerminate: opTerminate, wire.FaultShownAlive: opTerminate,
 }
 
 // take finds the fault that hits a call: the first that matches. Callers hold mu.
@@ -96,12 +97,20 @@ func checkFault(f *wire.Fault) error {
 	return nil
 }
 
+// lag is how long lists are behind what a fault hides.
+func (h *hit) lag() time.Duration {
+	if h.Delay > 0 {
+		return time.Duration(h.Delay)
+	}
+	return 3 * time.Minute
+}
+
 // freeze remembers every machine as it is.
 func (s *Server) freeze() map[string][]wire.Instance {
 	out := map[string][]wire.Instance{}
 	for _, m := range s.machines() {
 		if now := s.time(); !now.Before(m.VisibleAt) {
-			out[m.Cloud+"/"+m.Account] = append(out[m.Cloud+"/"+m.Account], m.shown())
+			out[m.Cloud+"/"+m.Account] = append(out[m.Cloud+"/"+m.Account], m.shown(now))
 		}
 	}
 	return out

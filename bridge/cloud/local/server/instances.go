@@ -99,16 +99,19 @@ func (s *Server) visible(c *call, now time.Time) []wire.Instance {
 	var out []wire.Instance
 	for _, m := range s.machines() {
 		if m.Cloud == c.cloud.spec.Name && m.Account == c.account.spec.Name && !now.Before(m.VisibleAt) {
-			out = append(out, m.shown())
+			out = append(out, m.shown(now))
 		}
 	}
 	return out
 }
 
-// shown is a copy that later changes do not reach.
-func (m *machine) shown() wire.Instance {
+// shown is a copy that later changes do not reach, as lists show it at now.
+func (m *machine) shown(now time.Time) wire.Instance {
 	out := m.Instance
 	out.Tags = maps.Clone(m.Tags)
+	if m.ShownAs != "" && now.Before(m.ShownUntil) {
+		out.State, out.Stopped, out.Ended, out.Fault = m.ShownAs, time.Time{}, "", nil
+	}
 	return out
 }
 
@@ -175,7 +178,7 @@ func (s *Server) get(c *call) (answer, *refusal) {
 	if no != nil {
 		return answer{}, no
 	}
-	return answer{http.StatusOK, m.shown()}, nil
+	return answer{http.StatusOK, m.shown(s.time())}, nil
 }
 
 // terminate ends a machine; ending one that is ending or gone is a success.
@@ -188,17 +191,20 @@ func (s *Server) terminate(c *call) (answer, *refusal) {
 		return answer{}, no
 	}
 	if c.is(wire.FaultDeafTerminate) {
-		shown := m.shown()
+		shown := m.shown(s.time())
 		shown.State = wire.StateStopping
 		return answer{http.StatusOK, shown}, nil
 	}
 	if m.State == wire.StatePending || m.State == wire.StateRunning {
+		if c.is(wire.FaultShownAlive) {
+			m.ShownAs, m.ShownUntil = m.State, s.time().Add(c.hit.lag())
+		}
 		s.end(m, endTerminated, time.Duration(c.cloud.spec.Stop))
 		if no := s.durable(); no != nil {
 			return answer{}, no
 		}
 	}
-	return answer{http.StatusOK, m.shown()}, nil
+	return answer{http.StatusOK, m.shown(s.time())}, nil
 }
 
 // update changes a machine's end and tags.
@@ -232,7 +238,7 @@ func (s *Server) update(c *call) (answer, *refusal) {
 	if no := s.durable(); no != nil {
 		return answer{}, no
 	}
-	return answer{http.StatusOK, m.shown()}, nil
+	return answer{http.StatusOK, m.shown(s.time())}, nil
 }
 
 // eventWait is the longest an events call stays open.

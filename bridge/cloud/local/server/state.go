@@ -54,8 +54,11 @@ type machine struct {
 	Minimum    time.Duration `json:"minimum"`
 	Term       time.Duration `json:"term,omitempty"`
 	EarlyPM    int           `json:"early_pm,omitempty"`
-	Mute       bool          `json:"mute,omitempty"`  // does not run its user-data
-	Frail      bool          `json:"frail,omitempty"` // ends as it comes up
+	// ShownAs is the state that lists show until ShownUntil; empty: the true one.
+	ShownAs    wire.State `json:"shown_as,omitempty"`
+	ShownUntil time.Time  `json:"shown_until,omitzero"`
+	Mute       bool       `json:"mute,omitempty"`  // does not run its user-data
+	Frail      bool       `json:"frail,omitempty"` // ends as it comes up
 }
 
 // live says whether a machine takes up stock and costs money.

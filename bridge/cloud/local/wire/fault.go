@@ -23,6 +23,8 @@ const (
 	FaultNeverJoins    FaultKind = "never-joins"       // create: machines come up and do not run their user-data
 	FaultDiesAtBoot    FaultKind = "dies-at-boot"      // create: machines end as they come up
 	FaultWrongGPUs     FaultKind = "wrong-gpus"        // create: machines lack Machines GPUs, one unless given
+	FaultHidden        FaultKind = "hidden"            // create: no list shows the machines until Delay later, 3 min unless given
+	FaultDearer        FaultKind = "dearer"            // create: the pool's price doubles just before, and stays
 	FaultStaleList     FaultKind = "stale-list"        // list: as it was when the fault was set
 	FaultLostPage      FaultKind = "lost-page"         // list: the page is left out, silently
 	FaultDuplicate     FaultKind = "duplicate"         // list: the page's first machine is there twice
@@ -30,6 +32,7 @@ const (
 	FaultNoAddress     FaultKind = "no-address"        // list: addresses are missing
 	FaultAbsent        FaultKind = "absent"            // list: Instance, or the first, is missing and not counted
 	FaultDeafTerminate FaultKind = "terminate-ignored" // terminate: success is answered, nothing is done
+	FaultShownAlive    FaultKind = "shown-alive"       // terminate: lists show the machine as it was until Delay later, 3 min unless given
 )
 
 // Commands change the world once, at once.
