@@ -82,6 +82,7 @@ const (
 	NewsTimed     NewsKind = "timed" // a person said when it is to be drained
 	NewsKept      NewsKind = "kept"  // a person said until when it stays without a job
 	NewsOrphan    NewsKind = "orphan"
+	NewsAdopted   NewsKind = "adopted" // a rental was taken into the books by its machines' tags
 	NewsForeign   NewsKind = "foreign-job"
 	NewsFrozen    NewsKind = "frozen"
 	NewsThawed    NewsKind = "thawed"

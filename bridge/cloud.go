@@ -6,22 +6,6 @@ import (
 	"time"
 )
 
-// Tags every machine carries from its create call on. They are enough to
-// rebuild the store from a cloud's listing.
-const (
-	TagStore    = "spillway-store"   // random id of the store that rented it
-	TagCluster  = "spillway-cluster" // the cluster it was rented for
-	TagRental   = "spillway-rental"
-	TagAttempt  = "spillway-attempt"
-	TagAccount  = "spillway-account" // organisation/team/project/user
-	TagEpoch    = "spillway-epoch"   // of the leader that wrote the intent
-	TagRate     = "spillway-max-rate"
-	TagFX       = "spillway-fx"       // Exchange.String of what made the ceiling of the cloud's rate; missing: nothing did
-	TagContract = "spillway-contract" // of a machine on demand that a contract pays for
-	TagClass    = "spillway-class"
-	TagExpires  = "spillway-expires" // RFC 3339: the machine is off by then, whatever happens to us
-)
-
 // Launch is one create call, frozen in the store before it is made.
 type Launch struct {
 	Rental   RentalID          `json:"rental"`

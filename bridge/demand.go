@@ -105,6 +105,7 @@ type Run struct {
 // kept and ignored.
 type Node struct {
 	Name       string   `json:"name"`
+	Address    string   `json:"address,omitempty"` // where the scheduler reaches it; empty: not said
 	States     []string `json:"states"`
 	Partitions []string `json:"partitions,omitempty"`
 	Shape      Shape    `json:"shape"` // what it has

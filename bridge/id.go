@@ -95,3 +95,17 @@ func Token(storeID string, l Launch) string {
 	part(l.UserData)
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)))[:40]
 }
+
+// Number is which rental of its store an id names, counted from 1; zero for
+// what is no id.
+func (id RentalID) Number() int64 {
+	if _, err := ParseRentalID(string(id)); err != nil {
+		return 0
+	}
+	body := strings.TrimPrefix(string(id), "r-")
+	n := int64(0)
+	for _, c := range body[:len(body)-1] {
+		n = n*int64(len(idAlphabet)) + int64(strings.IndexRune(idAlphabet, c))
+	}
+	return n
+}

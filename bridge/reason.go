@@ -76,4 +76,5 @@ const (
 	ReasonDied         Reason = "machine-died"
 	ReasonOrphan       Reason = "orphan"
 	ReasonGangBroken   Reason = "gang-broken"
+	ReasonRebuilt      Reason = "rebuilt" // from its machines' tags, after the store was lost
 )

@@ -103,7 +103,8 @@ type Rental struct {
 	Until time.Time `json:"until,omitzero"`
 	// KeepUntil is until when its owner wants it kept without a job.
 	KeepUntil time.Time `json:"keep_until,omitzero"`
-	// Adopted: it was found running, and taken back into the books.
+	// Adopted: it was found running, taken back into the books, and its tags do not
+	// say who asked for it.
 	Adopted bool `json:"adopted,omitempty"`
 	// Unowned is for how long an idle machine is kept once the owner of its budget
 	// was told, because nobody owns it; zero: its requester does.

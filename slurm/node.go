@@ -141,7 +141,7 @@ func parseNodes(data []byte) ([]node, error) {
 func readNode(r record) (bridge.Node, error) {
 	states := readStates(r["State"])
 	n := bridge.Node{
-		Name: r["NodeName"], States: states, Reason: r["Reason"],
+		Name: r["NodeName"], Address: r["NodeAddr"], States: states, Reason: r["Reason"],
 		Features: words(r["ActiveFeatures"]), Partitions: words(r["Partitions"]),
 		Dynamic:    hasAny(states, "DYNAMIC_NORM", "DYNAMIC_FUTURE"),
 		Responding: hasAny(states, "IDLE", "MIXED", "ALLOCATED") && !hasAny(states, silent...),

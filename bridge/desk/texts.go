@@ -210,5 +210,6 @@ var english = map[bridge.Reason]wording{
 	bridge.ReasonReclaimed:    {"taken back", "The cloud took the machine back.", ""},
 	bridge.ReasonDied:         {"machine died", "The machine ended by itself.", ""},
 	bridge.ReasonOrphan:       {"orphan", "The machine belonged to no rental.", ""},
+	bridge.ReasonRebuilt:      {"rebuilt", "The store was lost; it was rebuilt from its machines' tags.", ""},
 	bridge.ReasonGangBroken:   {"gang broken", "Too few of the gang's machines were left.", ""},
 }

@@ -204,5 +204,6 @@ var chinese = map[bridge.Reason]wording{
 	bridge.ReasonReclaimed:    {"已收回", "云收回了机器。", ""},
 	bridge.ReasonDied:         {"机器故障", "机器自行终止。", ""},
 	bridge.ReasonOrphan:       {"孤儿机器", "机器不属于任何租用。", ""},
+	bridge.ReasonRebuilt:      {"已重建", "账本丢失后，已按机器标签重建。", ""},
 	bridge.ReasonGangBroken:   {"成组不全", "同组剩余机器不足。", ""},
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -115,7 +114,7 @@ func (e *Engine) suspect(ctx context.Context, c *cycle, list bridge.Listing, fou
 	errs := []error{err}
 	slices.Sort(due)
 	for _, key := range due {
-		errs = append(errs, e.orphan(ctx, c, list.Cloud, found[key]))
+		errs = append(errs, e.orphan(ctx, c, list.Cloud, found[key], found))
 	}
 	return errors.Join(errs...)
 }
@@ -129,15 +128,20 @@ func (e *Engine) anySuspect(c *cycle, cloud string) bool {
 	return false
 }
 
-// orphan ends a machine nobody knows, or adopts it if a job runs on it. With a
-// scheduler that cannot be read it may be working: then it is left alone.
-func (e *Engine) orphan(ctx context.Context, c *cycle, cloud string, in *bridge.Instance) error {
-	q, fresh := c.queue(in.Tags[bridge.TagCluster])
-	if !fresh {
+// orphan ends a machine nobody knows, or adopts its rental if a job runs on
+// that. With a scheduler that cannot be read it may be working: then it is left
+// alone.
+func (e *Engine) orphan(ctx context.Context, c *cycle, cloud string, in *bridge.Instance, found map[string]*bridge.Instance) error {
+	if _, fresh := c.queue(in.Tags[bridge.TagCluster]); !fresh {
 		return nil
 	}
-	if r, whole := e.rebuild(c, cloud, in); whole && len(q.on(nodesOf(&r, bridge.MachineJoined)...)) > 0 {
-		return e.adopt(ctx, c, r)
+	for _, r := range c.live {
+		if machineOf(&r, in.ID) != nil {
+			return nil // adopted in this cycle, with another machine of its rental
+		}
+	}
+	if r := e.rebuild(c, cloud, in, found); r != nil && len(r.Running) > 0 {
+		return e.adopt(ctx, c, *r)
 	}
 	key := "terminate/" + cloud + "/" + in.ID
 	if _, res, ok := take[struct{}](e.calls, key); ok && res.err != nil {
@@ -158,101 +162,49 @@ func (e *Engine) orphan(ctx context.Context, c *cycle, cloud string, in *bridge.
 	return nil
 }
 
-// rebuild makes a rental of one machine from its tags; false if they are not whole.
-func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance) (bridge.Rental, bool) {
-	id, err := bridge.ParseRentalID(in.Tags[bridge.TagRental])
-	attempt, err2 := strconv.Atoi(in.Tags[bridge.TagAttempt])
-	rate, ok := parseRate(in.Tags[bridge.TagRate])
-	expires, err3 := time.Parse(time.RFC3339, in.Tags[bridge.TagExpires])
-	free := in.Pool.Market == bridge.Reserved // nothing is a ceiling of what is paid for already, and of nothing else
-	if err != nil || err2 != nil || err3 != nil || !ok || free != (rate.Micro == 0) || in.Tags[bridge.TagAccount] == "" {
-		return bridge.Rental{}, false
-	}
+// rebuild makes the rental that a stranger is of from it and from the others of
+// that rental; nil if its tags are not whole.
+func (e *Engine) rebuild(c *cycle, cloud string, in *bridge.Instance, found map[string]*bridge.Instance) *bridge.Rental {
 	q, _ := c.queue(in.Tags[bridge.TagCluster])
-	node := nodeOfRental(q, id)
-	born := in.Launched.UTC()
-	if in.Launched.IsZero() {
-		born = c.now
-	}
-	account := bridge.Account(in.Tags[bridge.TagAccount])
-	r := bridge.Rental{
-		ID: id, State: bridge.StateLaunching, Since: c.now, Cluster: in.Tags[bridge.TagCluster],
-		Account: account, Requester: string(account[strings.LastIndexByte(string(account), '/')+1:]),
-		Class: bridge.Class(in.Tags[bridge.TagClass]), Gang: 1, Count: 1, Attempt: attempt,
-		Pool: in.Pool, Rate: in.Rate, MaxRate: rate, FX: in.Tags[bridge.TagFX], Contract: in.Contract, Created: born, Expires: expires, Life: expires.Sub(born),
-		Adopted: true, Idle: e.o.Watch.OrDefault().Tell + e.o.Watch.OrDefault().Unowned, // policy's own patience is not known
-		Why: bridge.ReasonOrphan, Note: "rebuilt from the tags of " + in.ID,
-		Machines: []bridge.Machine{{
-			State: bridge.MachineJoined, ID: in.ID, Node: node, Address: in.Address, Rate: in.Rate, Started: born, Joined: c.now,
-		}},
-	}
-	r.Pool.Cloud = cloud
-	if free {
-		r.Until = expires // its contract's end is not known; it was no sooner
-	}
-	r.Launch = bridge.Launch{Rental: id, Attempt: attempt, Token: in.Token, Pool: r.Pool, Count: 1, Tags: in.Tags, Expires: expires, Contract: in.Contract}
-	if r.Launch.MaxRate, err = r.CloudRate(); err != nil {
-		return r, false
-	}
-	if r.Hold, err = rate.Cost(r.Life, 1, bridge.RoundUp); err != nil {
-		return r, false
-	}
-	own, ok := r.OwnRate(in.Rate)
-	if !ok {
-		own = rate // no dearer than its ceiling
-	}
-	r.Rate, r.Machines[0].Rate = own, own
-	return r, node != ""
-}
-
-// nodeOfRental is a rental's node in a queue, one that responds if there is one;
-// empty if it has none.
-func nodeOfRental(q *sight, id bridge.RentalID) string {
-	node := ""
-	for _, n := range q.Nodes {
-		if owner, ok := rentalOfNode(n.Name); ok && owner == id && (node == "" || n.Responding) {
-			node = n.Name
+	var all []bridge.Instance
+	for _, other := range found {
+		if other.Tags[bridge.TagRental] == in.Tags[bridge.TagRental] {
+			one := *other
+			one.Pool.Cloud = cloud
+			all = append(all, one)
 		}
 	}
-	return node
+	made, _ := bridge.Rebuild(all, map[string]*bridge.Queue{q.Cluster: &q.Queue}, e.o.Watch, c.now)
+	for i := range made {
+		if machineOf(&made[i].Rental, in.ID) != nil {
+			return &made[i].Rental
+		}
+	}
+	return nil
 }
 
-// adopt takes a working machine back into the books. Its money is being spent
+// adopt takes a working rental back into the books. Its money is being spent
 // already, so no budget is asked.
 func (e *Engine) adopt(ctx context.Context, c *cycle, r bridge.Rental) error {
-	n := c.tellMachine(bridge.NewsOrphan, &r, &r.Machines[0])
-	n.Text = "adopted: a job runs on it"
-	saved, err := e.store.Reserve(ctx, r, nil, n)
+	first := slices.IndexFunc(r.Machines, func(m bridge.Machine) bool { return m.ID != "" })
+	n := c.tellMachine(bridge.NewsOrphan, &r, &r.Machines[first])
+	n.Why, n.Text = bridge.ReasonOrphan, "adopted: a job runs on it"
+	saved, err := e.store.Adopt(ctx, r, n)
 	if err != nil { // its rental is in the books already, ended: a new one then
 		if r.ID, err = e.store.NextID(ctx); err == nil {
 			n.Rental = r.ID
-			saved, err = e.store.Reserve(ctx, r, nil, n)
+			saved, err = e.store.Adopt(ctx, r, n)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("adopt %s: %w", r.Machines[0].ID, err)
+		return fmt.Errorf("adopt %s: %w", r.Machines[first].ID, err)
 	}
 	e.keep(c, saved)
 	return nil
 }
 
-func rateTag(r bridge.Rate) string {
-	return strconv.FormatInt(r.Micro, 10) + " " + string(r.Currency)
-}
-
-func parseRate(s string) (bridge.Rate, bool) {
-	n, cur, ok := strings.Cut(s, " ")
-	micro, err := strconv.ParseInt(n, 10, 64)
-	return bridge.Rate{Micro: micro, Currency: bridge.Currency(cur)}, ok && err == nil && micro >= 0
-}
-
 // rentalOfNode reads the rental's id out of a node name of ours.
 func rentalOfNode(node string) (bridge.RentalID, bool) {
-	rest, ok := strings.CutPrefix(node, "sw-")
-	i := strings.LastIndexByte(rest, '-')
-	if !ok || i < 0 {
-		return "", false
-	}
-	id, err := bridge.ParseRentalID(rest[:i])
-	return id, err == nil
+	id, _, ok := bridge.RentalOfNode(node)
+	return id, ok
 }

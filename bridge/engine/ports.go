@@ -129,6 +129,9 @@ type RentalStore interface {
 	// Reserve checks every budget of r.Account and its ancestors and stores hold
 	// and intent together. bridge.ErrOverBudget leaves no trace.
 	Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error)
+	// Adopt stores a rental that is found running, in the state it is found in.
+	// Its money is spent already, so no budget is asked.
+	Adopt(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
 	// Save stores the next version of a rental whose hold does not change.
 	Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
 }

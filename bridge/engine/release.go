@@ -105,7 +105,7 @@ func (e *Engine) clear(ctx context.Context, r *bridge.Rental, nodes []string) er
 	undrained := slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return e.memory.drained[n] })
 	if len(undrained) > 0 {
 		err := e.write(ctx, r.Cluster, func(ctx context.Context, s Scheduler) error {
-			return s.Drain(ctx, undrained, "spillway: release")
+			return s.Drain(ctx, undrained, bridge.ReleaseReason)
 		})
 		if err != nil {
 			return fmt.Errorf("drain rental %s: %w", r.ID, err)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -90,27 +88,8 @@ func (e *Engine) freeze(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	}
 	r.Launch = bridge.Launch{
 		Rental: r.ID, Attempt: r.Attempt, Pool: r.Pool, Count: r.Count, MaxRate: ceiling, Contract: r.Contract,
-		Tags: e.tags(r), UserData: script, Expires: r.Expires,
+		Tags: bridge.Tags(r, e.store.StoreID(), e.store.Epoch()), UserData: script, Expires: r.Expires,
 	}
 	r.Launch.Token = bridge.Token(e.store.StoreID(), r.Launch)
 	return nil
-}
-
-// tags are enough to rebuild the rental from the cloud's list alone.
-func (e *Engine) tags(r *bridge.Rental) map[string]string {
-	tags := map[string]string{
-		bridge.TagStore:   e.store.StoreID(),
-		bridge.TagCluster: r.Cluster,
-		bridge.TagRental:  string(r.ID),
-		bridge.TagAttempt: strconv.Itoa(r.Attempt),
-		bridge.TagAccount: string(r.Account),
-		bridge.TagEpoch:   strconv.FormatInt(e.store.Epoch(), 10),
-		bridge.TagRate:    rateTag(r.MaxRate),
-		bridge.TagClass:   string(r.Class),
-		bridge.TagExpires: r.Expires.Format(time.RFC3339),
-	}
-	if r.FX != "" {
-		tags[bridge.TagFX] = r.FX
-	}
-	return tags
 }

@@ -141,11 +141,11 @@ func TestWhatIsPaidAnywayHoldsNothing(t *testing.T) {
 func TestSumsBeyondAllMoney(t *testing.T) {
 	s := open(t, t.TempDir(), newHands(noon))
 	r := newRental(t, s, bridge.StateLaunching, 0)
-	r.Hold.Micro, r.Why = math.MaxInt64-10, bridge.ReasonOrphan // no budget is asked
-	must[bridge.Rental](t)(s.Reserve(t.Context(), r, nil))
+	r.Hold.Micro, r.State = math.MaxInt64-10, bridge.StateJoining // no budget is asked
+	must[bridge.Rental](t)(s.Adopt(t.Context(), r))
 	second := newRental(t, s, bridge.StateLaunching, 1)
-	second.Why = bridge.ReasonOrphan
-	if _, err := s.Reserve(t.Context(), second, nil); err == nil {
+	second.State = bridge.StateJoining
+	if _, err := s.Adopt(t.Context(), second); err == nil {
 		t.Error("two holds of all the money there is were stored")
 	}
 	if err := s.AddUsage(t.Context(), bridge.Usage{Hour: noon, Cluster: "c1", Owned: math.MaxInt64}, bridge.Usage{Hour: noon, Cluster: "c1", Owned: 1}); err == nil {

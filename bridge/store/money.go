@@ -13,28 +13,23 @@ import (
 // Reserve stores a new rental with its hold and its create intent, if every
 // budget of its account and of the accounts above has room for the whole hold.
 // Otherwise *OverBudget, and nothing is stored. An account that none of the
-// budgets covers has no room. A rental whose Why is bridge.ReasonOrphan is a
-// machine that costs money already: no budget is asked, and its hold says so.
+// budgets covers has no room.
 func (s *Store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Budget, news ...bridge.News) (bridge.Rental, error) {
 	return s.change(ctx, "reserve", r, news, func(w *writing, next *bridge.Rental) error {
 		if next.State != bridge.StateLaunching || !next.Cost.IsZero() {
 			return fmt.Errorf("new, %s: %w", next.State, ErrState)
 		}
-		memo := "adopted: no budget was asked"
-		if next.Why != bridge.ReasonOrphan {
-			memo = ""
-			short, err := w.short(ctx, next.Scope(), next.Hold, budgets)
-			if err != nil {
-				return err
-			}
-			if len(short) > 0 {
-				return &OverBudget{short[0].balance, next.Hold}
-			}
+		short, err := w.short(ctx, next.Scope(), next.Hold, budgets)
+		if err != nil {
+			return err
+		}
+		if len(short) > 0 {
+			return &OverBudget{short[0].balance, next.Hold}
 		}
 		if err := w.insert(ctx, next); err != nil {
 			return err
 		}
-		return w.open(ctx, next, memo)
+		return w.open(ctx, next, "")
 	})
 }
 

@@ -308,8 +308,8 @@ func TestIdsAreNeverGivenTwice(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, newHands(noon))
 	adopted := newRental(t, s, bridge.StateLaunching, 10)
-	adopted.ID, adopted.Why = bridge.NewRentalID(3), bridge.ReasonOrphan // came back with its machine's tags
-	must[bridge.Rental](t)(s.Reserve(t.Context(), adopted, nil))
+	adopted.ID, adopted.State = bridge.NewRentalID(3), bridge.StateJoining // came back with its machine's tags
+	must[bridge.Rental](t)(s.Adopt(t.Context(), adopted))
 	seen := map[bridge.RentalID]bool{bridge.NewRentalID(1): true, adopted.ID: true}
 	for range 3 {
 		id := must[bridge.RentalID](t)(s.NextID(t.Context()))

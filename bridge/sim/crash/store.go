@@ -38,6 +38,10 @@ func (s store) Reserve(ctx context.Context, r bridge.Rental, budgets []bridge.Bu
 	return ask(ctx, &s.port, "Reserve", func(ctx context.Context) (bridge.Rental, error) { return s.in.Reserve(ctx, r, budgets, news...) }, r, budgets, news)
 }
 
+func (s store) Adopt(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	return ask(ctx, &s.port, "Adopt", func(ctx context.Context) (bridge.Rental, error) { return s.in.Adopt(ctx, r, news...) }, r, news)
+}
+
 func (s store) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
 	return ask(ctx, &s.port, "Save", func(ctx context.Context) (bridge.Rental, error) { return s.in.Save(ctx, r, news...) }, r, news)
 }
