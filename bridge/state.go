@@ -82,6 +82,19 @@ func Advance(s State, e Event) (State, error) {
 	return s, &TransitionError{s, e}
 }
 
+// Reaches reports whether one event, or none, leads from a state to another.
+func (s State) Reaches(to State) bool {
+	if s == to {
+		return true
+	}
+	for _, next := range transitions[s] {
+		if next == to {
+			return true
+		}
+	}
+	return false
+}
+
 // Ended reports whether nothing can happen to a rental any more.
 func (s State) Ended() bool { return s == StateSettled || s == StateClosed }
 

@@ -22,6 +22,7 @@ type cycle struct {
 	offers  []bridge.Offer
 	queues  map[string]*sight // newest known, by cluster
 	live    map[bridge.RentalID]bridge.Rental
+	stored  map[bridge.RentalID]bridge.State // of the same, in the store
 	marks   bridge.Marks
 	budgets []bridge.Balance
 
@@ -45,6 +46,7 @@ type memory struct {
 	last    time.Time // of the cycle before
 	started bool      // the store's highest time has been compared
 	live    map[bridge.RentalID]bridge.Rental
+	unsaved map[bridge.RentalID]unsaved
 	queues  map[string]*sight
 	offers  map[string][]bridge.Offer
 	listed  map[string]time.Time // when the last list of a cloud was asked for
@@ -90,7 +92,7 @@ type pause struct {
 
 func newMemory() *memory {
 	return &memory{
-		live: map[bridge.RentalID]bridge.Rental{}, queues: map[string]*sight{},
+		live: map[bridge.RentalID]bridge.Rental{}, unsaved: map[bridge.RentalID]unsaved{}, queues: map[string]*sight{},
 		offers: map[string][]bridge.Offer{}, listed: map[string]time.Time{}, priced: map[string]time.Time{}, read: map[string]time.Time{}, took: map[string]time.Duration{},
 		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
@@ -138,11 +140,22 @@ func (c *cycle) queue(cluster string) (*sight, bool) {
 }
 
 // save stores the next version of a rental and makes it the cycle's. A
-// rental somebody changed meanwhile is left to the next cycle. A change that
-// ends something is kept for this cycle even if the store cannot take it.
+// rental somebody changed meanwhile is left to the next cycle. A change that the
+// store cannot take is gone on with, and saved as soon as it can.
 func (e *Engine) save(ctx context.Context, c *cycle, r *bridge.Rental, news ...bridge.News) error {
+	news = e.memory.saving(r, news)
 	saved, err := e.store.Save(ctx, *r, news...)
-	return e.kept(c, r, saved, err)
+	err = e.kept(c, r, saved, err)
+	if err != nil && !settles(err) {
+		e.unsave(c, r, news)
+	}
+	return err
+}
+
+// settles reports whether an error of the store says that a write is not to be
+// tried again as it is.
+func settles(err error) bool {
+	return errors.Is(err, bridge.ErrVersion) || errors.Is(err, bridge.ErrEpoch) || errors.Is(err, bridge.ErrOverBudget)
 }
 
 func (e *Engine) kept(c *cycle, r *bridge.Rental, saved bridge.Rental, err error) error {
@@ -159,13 +172,12 @@ func (e *Engine) kept(c *cycle, r *bridge.Rental, saved bridge.Rental, err error
 		return fmt.Errorf("save rental %s: %w", r.ID, err)
 	}
 	c.dark = true
-	if r.State == bridge.StateReleasing {
-		c.live[r.ID] = copyRental(*r)
-	}
 	return fmt.Errorf("save rental %s: %w", r.ID, err)
 }
 
 func (e *Engine) keep(c *cycle, r bridge.Rental) {
+	delete(e.memory.unsaved, r.ID)
+	c.stored[r.ID] = r.State
 	if r.State.Ended() {
 		delete(c.live, r.ID)
 		e.memory.forget(&r)
@@ -177,6 +189,7 @@ func (e *Engine) keep(c *cycle, r bridge.Rental) {
 // forget drops what is only about a rental that ended.
 func (m *memory) forget(r *bridge.Rental) {
 	delete(m.live, r.ID)
+	delete(m.unsaved, r.ID)
 	delete(m.unsent, r.ID)
 	delete(m.doubt, r.ID)
 	delete(m.sentAt, r.ID)
@@ -190,7 +203,7 @@ func (m *memory) forget(r *bridge.Rental) {
 	for i := range r.Machines {
 		delete(m.drained, r.Machines[i].Node)
 	}
-	for _, kind := range []string{"create", "observe", "terminate", "postpone", "extend"} {
+	for _, kind := range []string{"create", "observe", "terminate", "postpone", "extend", "save"} {
 		delete(m.pause, kind+"/"+string(r.ID))
 	}
 }

@@ -143,12 +143,12 @@ func (e *Engine) readStore(ctx context.Context, c *cycle) error {
 	if err != nil {
 		c.dark = true
 		for id, r := range e.memory.live {
-			c.live[id] = copyRental(r)
+			c.live[id], c.stored[id] = copyRental(r), r.State
 		}
-		return fmt.Errorf("read store: %w", err)
+		return errors.Join(fmt.Errorf("read store: %w", err), e.resave(ctx, c))
 	}
 	for i := range live {
-		c.live[live[i].ID] = live[i]
+		c.live[live[i].ID], c.stored[live[i].ID] = live[i], live[i].State
 	}
 	for id, r := range e.memory.live {
 		if _, ok := c.live[id]; !ok {
@@ -156,7 +156,7 @@ func (e *Engine) readStore(ctx context.Context, c *cycle) error {
 		}
 	}
 	e.believe(c)
-	return nil
+	return e.resave(ctx, c)
 }
 
 func (e *Engine) takeQueues(c *cycle) error {
