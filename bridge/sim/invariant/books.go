@@ -185,7 +185,7 @@ func (c *Checker) oneHoldWhileHeld(s *Sight) {
 			held++
 		}
 	}
-	if held != s.OpenHolds {
+	if s.Audited && held != s.OpenHolds {
 		c.report(s, "I11", "%d rentals are held, and %d holds are open", held, s.OpenHolds)
 	}
 	if !c.past.books.full {

@@ -233,6 +233,7 @@ func (c *Checker) settledOnlyWhenGone(s *Sight) {
 			alive := m.live() || m.Stopped.After(at)
 			switch {
 			case m.attempt() != r.Attempt || m.Launched.After(at):
+			case alive && c.hidden(m, at): // I8
 			case alive && m.State != wire.StateError:
 				c.report(s, "I6", "%s was settled while its machine %s lived", r.ID, m.ID)
 			case len(lists) == 0 || lists[len(lists)-1].live[m.ID]:
@@ -240,6 +241,13 @@ func (c *Checker) settledOnlyWhenGone(s *Sight) {
 			}
 		}
 	}
+}
+
+// hidden reports whether complete lists lacked a machine so often, and so far
+// apart, that it must be taken for gone.
+func (c *Checker) hidden(m *Machine, at time.Time) bool {
+	n := c.past.seen[m.ID]
+	return n != nil && n.missing >= 2 && (at.Sub(n.lacked) >= c.rules.AbsentGap || !c.past.skewed.IsZero())
 }
 
 // othersAreLeftAlone is I7: nothing without our tags is ended or changed.
@@ -311,8 +319,7 @@ func (c *Checker) buried(s *Sight, was, r *bridge.Rental) {
 		if m == nil || m.State != wire.StateRunning && m.State != wire.StatePending {
 			continue
 		}
-		n := c.past.machine(k.ID)
-		if !n.shown && (n.missing < 2 || s.At.Sub(n.lacked) < c.rules.AbsentGap && c.past.skewed.IsZero()) {
+		if n := c.past.machine(k.ID); !n.shown && !c.hidden(m, s.At) {
 			c.report(s, "I8", "machine %s of %s is called gone, and lives: %d complete lists lacked it", k.ID, r.ID, n.missing)
 		}
 	}

@@ -49,16 +49,16 @@ type life struct {
 
 // seen is a machine as lists showed it, and what was done to it.
 type seen struct {
-	unknown  int       // complete lists in a row that showed it while the store did not know it
-	since    time.Time // by the bridge's clock, when the first of them was
-	counted  time.Time // and the latest
-	asked    bool      // to end
-	strange  int       // complete lists in all that showed it
-	first    time.Time // when the first of them was asked for
-	missing  int       // complete lists in a row without it
-	lacked   time.Time // when the first of them was asked for
-	shown    bool      // as gone, in a list or by a direct look
-	joinedAt time.Time
+	unknown int       // complete lists in a row that showed it while the store did not know it
+	since   time.Time // by the bridge's clock, when the first of them was
+	counted time.Time // and the latest
+	asked   bool      // to end
+	strange int       // complete lists in all that showed it
+	first   time.Time // when the first of them was asked for
+	listed  time.Time // when the newest list that has it was asked for
+	missing int       // complete lists in a row without it
+	lacked  time.Time // when the first of them was asked for
+	shown   bool      // as gone, in a list or by a direct look
 }
 
 // watched is a job as it was first seen.
@@ -156,16 +156,16 @@ func (p *past) list(c *Call, l *list) {
 	for i := range c.Listing.Instances {
 		in := &c.Listing.Instances[i]
 		m := p.machine(in.ID)
+		m.missing, m.listed = 0, c.Begun
 		if m.shown = m.shown || in.State == bridge.InstanceGone; !l.live[in.ID] {
 			continue
 		}
-		m.missing = 0
 		if m.strange++; m.strange == 1 {
 			m.first = c.Begun
 		}
 	}
 	for id, m := range p.seen {
-		if l.live[id] || m.strange == 0 || p.cloudOf(id) != c.Of {
+		if m.listed.Equal(c.Begun) || m.listed.IsZero() || p.cloudOf(id) != c.Of {
 			continue
 		}
 		if m.missing++; m.missing == 1 {

@@ -16,7 +16,9 @@ type Sight struct {
 	Rentals  []bridge.Rental
 	Balances []bridge.Balance
 	Marks    bridge.Marks
-	// Faults are what the store's own check of the ledger found.
+	// Faults and OpenHolds are what the store's own check of the ledger has just
+	// found; not judged unless Audited.
+	Audited   bool
 	Faults    []string
 	OpenHolds int
 	News      []bridge.News // since the previous sight, oldest first

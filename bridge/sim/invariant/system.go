@@ -178,7 +178,7 @@ func (c *Checker) allIsOver(s *Sight) {
 			c.report(s, "I25", "at the end %s holds %d micro-units", b.Scope(), b.Held.Micro)
 		}
 	}
-	if s.OpenHolds != 0 {
+	if s.Audited && s.OpenHolds != 0 {
 		c.report(s, "I25", "at the end %d holds are open", s.OpenHolds)
 	}
 }

@@ -228,6 +228,7 @@ func (l *tale) close(m int) {
 	l.s.At, l.s.Bridge.Now = at(m).Add(time.Minute), at(m).Add(time.Minute)
 	l.s.Bridge.Cycles += 2
 	s := l.s
+	s.Audited = true
 	s.Machines, s.Nodes, s.Jobs = slices.Clone(s.Machines), slices.Clone(s.Nodes), slices.Clone(s.Jobs)
 	for i := range s.Jobs {
 		s.Jobs[i].Starts = slices.Clone(s.Jobs[i].Starts)
