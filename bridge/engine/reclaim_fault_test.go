@@ -193,3 +193,20 @@ func TestReclaimsMoveAJobOnDemand(t *testing.T) {
 		w.settled(10 * time.Minute)
 	})
 }
+
+// take gives notice of the machine a node is.
+func (w *world) take(node string) {
+	for _, c := range []*cloud{w.a, w.b} {
+		for _, id := range c.live() {
+			if c.nodeOf(id) == node {
+				c.notice(id)
+			}
+		}
+	}
+}
+
+func (c *cloud) nodeOf(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bridge.NodeName(c.machines[id].launch.Rental, c.machines[id].ordinal)
+}
