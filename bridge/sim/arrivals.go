@@ -53,7 +53,7 @@ func (w *World) newJob(r *rand.Rand) slurmctl.Job {
 	case 1: // an array
 		j.Tasks, j.Throttle = 2+r.IntN(5), pick(r, 0, 0, 2)
 	}
-	if r.IntN(2) == 0 {
+	if j.Nodes <= 2 && r.IntN(2) == 0 {
 		j.GPUs, j.GPUType = pick(r, 1, 2, 4, 4, 8), pick(r, "", "a100")
 	}
 	if j.Restartable && r.IntN(2) == 0 {

@@ -117,7 +117,7 @@ func (w *World) some(r *rand.Rand) bridge.RentalID {
 func (w *World) byHand() []bridge.RentalID {
 	var out []bridge.RentalID
 	for id, r := range w.seen.rentals {
-		if !r.State.Ended() && r.State != bridge.StateReleasing && r.State != bridge.StateWaiting && (len(r.Jobs) == 0 || !r.KeepUntil.IsZero()) {
+		if !r.State.Ended() && r.State != bridge.StateReleasing && r.State != bridge.StateWaiting && (r.Key != "" || !r.KeepUntil.IsZero()) {
 			out = append(out, id)
 		}
 	}

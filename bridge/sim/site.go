@@ -37,7 +37,7 @@ func (w *World) newSite() site {
 		slurm: slurmctl.Options{
 			Nodes: []slurmctl.NodeSpec{
 				{Name: "c1", CPUs: 32, MemoryMiB: 128_000}, {Name: "c2", CPUs: 32, MemoryMiB: 128_000},
-				{Name: "g1", CPUs: 16, MemoryMiB: 128_000, GPUs: 4, GPUType: "a100"},
+				{Name: "g1", CPUs: 32, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"}, {Name: "g2", CPUs: 32, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"},
 			},
 			KillWait: w.setup.span(30 * time.Second), SlurmdTimeout: w.setup.span(5 * time.Minute), MinJobAge: w.setup.span(5 * time.Minute),
 			MessageTimeout: w.setup.span(10 * time.Second), Backfill: w.setup.span(30 * time.Second),
