@@ -247,7 +247,9 @@ func (c *cloud) Extend(_ context.Context, ids []string, expires time.Time) error
 		return c.err("extend", bridge.CloudErrorKind(fault))
 	}
 	for _, id := range ids {
-		c.machines[id].launch.Expires = expires
+		m := c.machines[id]
+		m.launch.Expires, m.Tags = expires, maps.Clone(m.Tags)
+		m.Tags[bridge.TagExpires] = expires.Format(time.RFC3339)
 	}
 	return nil
 }

@@ -230,7 +230,7 @@ func (c *cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 			free = bridge.Shape{}
 		}
 		q.Nodes = append(q.Nodes, bridge.Node{
-			Name: name, Shape: full, Free: free, Dynamic: true, Responding: !n.dead, Usable: !n.dead && !n.drained,
+			Name: name, Shape: full, Free: free, Reason: n.reason, Dynamic: true, Responding: !n.dead, Usable: !n.dead && !n.drained,
 		})
 	}
 	for p, nodes := range c.overlays {
