@@ -88,7 +88,8 @@ func (l *life) open(ctx context.Context) error {
 	ports := Ports{Clusters: map[string]engine.Scheduler{Cluster: cluster}, Store: l.store, Writer: books.Books{Store: l.store}, Loop: latest{l}, Rentals: l.store}
 	for _, name := range w.site.cloudNames() {
 		c, err := local.New(local.Config{
-			Name: name, URL: "http://clouds", TokenFile: w.Cloud.TokenFile(name, account), Timeout: w.setup.span(30 * time.Second), Limits: 100, Transport: line{w, l},
+			Name: name, URL: "http://clouds", TokenFile: w.Cloud.TokenFile(name, account), Timeout: listen, Limits: 100, // Timeout: the engine ends calls sooner.
+			Transport: line{w, l},
 		})
 		if err != nil {
 			return err

@@ -35,6 +35,7 @@ func (w *World) newSite() site {
 		clouds: server.World{Version: 1, Seed: w.setup.Seed},
 		idle:   w.setup.span(10 * time.Minute), life: w.setup.span(12 * time.Hour),
 		slurm: slurmctl.Options{
+			Overlays: 64,
 			Nodes: []slurmctl.NodeSpec{
 				{Name: "c1", CPUs: 32, MemoryMiB: 128_000}, {Name: "c2", CPUs: 32, MemoryMiB: 128_000},
 				{Name: "g1", CPUs: 32, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"}, {Name: "g2", CPUs: 32, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"},

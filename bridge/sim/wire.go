@@ -47,7 +47,7 @@ func (t line) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.l.isDead() {
 		return nil, errCut
 	}
-	resp, err := serve(t.w.Cloud.Handler(), req)
+	resp, err := t.ask(req)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,25 @@ func (t line) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errCut
 	}
 	return resp, nil
+}
+
+// listen is how long a question for what has changed stays open. It is asked
+// again and again on the way, which costs less than the bridge asking.
+const listen = 10 * time.Minute
+
+func (t line) ask(req *http.Request) (*http.Response, error) {
+	cursor := req.URL.Query().Get("cursor")
+	for end := time.Now().Add(listen); ; {
+		resp, err := serve(t.w.Cloud.Handler(), req)
+		if err != nil || cursor == "" || !strings.HasSuffix(req.URL.Path, "/events") || resp.StatusCode != http.StatusOK || !time.Now().Before(end) {
+			return resp, err
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || !bytes.Contains(text, []byte(`"`+cursor+`"`)) || req.Context().Err() != nil || t.l.isDead() {
+			resp.Body = io.NopCloser(bytes.NewReader(text))
+			return resp, err
+		}
+	}
 }
 
 // nameOf names a request so that no two of a name are under way at once.
