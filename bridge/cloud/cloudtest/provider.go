@@ -2,6 +2,7 @@ package cloudtest
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ const (
 // Provider describes a cloud to the suite.
 type Provider struct {
 	// Open returns an adapter on the test account.
-	Open        func(t *testing.T) Cloud
+	Open        func(t T) Cloud
 	Idempotency Idempotency
 	// Pool is where the suite rents; it must have Stock machines, at least
 	// six, for the suite alone. Exact says that it has no more, which lets the
@@ -58,10 +59,12 @@ type Provider struct {
 	SoldOut map[string]bridge.Pool
 	// LoseAnswer, if set, makes the answer to the next create get lost after
 	// the cloud has done its work.
-	LoseAnswer func(t *testing.T)
+	LoseAnswer func(t T)
 	// Stranger makes a machine in the same account that is not ours, and
 	// returns its id and whether it lives. It is ended by the test that calls it.
-	Stranger func(t *testing.T) (id string, alive func() bool)
+	Stranger func(t T) (id string, alive func() bool)
+
+	free bool // nothing is rented
 }
 
 // Run runs the suite.
@@ -70,19 +73,31 @@ func Run(t *testing.T, p Provider) {
 	if p.Open == nil || p.Stock < minStock || p.Patience <= 0 {
 		t.Fatalf("provider needs Open, Patience and a stock of at least %d", minStock)
 	}
+	for name, test := range p.tests() {
+		t.Run(name, func(t *testing.T) { test(newBench(t, p)) })
+	}
+}
+
+// tests are those that fit the cloud, by what they show.
+func (p *Provider) tests() map[string]func(*bench) {
 	tests := map[string]func(*bench){
 		"an offer has a fresh positive price and a shape":              offers,
-		"a create makes all machines, tagged whole":                    createsAll,
-		"a machine's life goes from created to gone":                   livesAndEnds,
 		"a create that asks for nonsense is refused and makes nothing": refusesNonsense,
-		"machines are listed by store and by cluster, no others":       listsOurs,
 		"a listing of nothing is complete":                             listsNothing,
-		"terminate may be repeated":                                    terminatesTwice,
-		"terminate with an unknown id still ends the others":           terminatesUnknown,
-		"creates at the same time each get machines of their own":      createsTogether,
 		"a call that is cancelled has no effect and says so":           cancels,
-		"an unknown create is found by its tags":                       findsByTags,
 	}
+	if p.free {
+		return tests
+	}
+	maps.Copy(tests, map[string]func(*bench){
+		"a create makes all machines, tagged whole":               createsAll,
+		"a machine's life goes from created to gone":              livesAndEnds,
+		"machines are listed by store and by cluster, no others":  listsOurs,
+		"terminate may be repeated":                               terminatesTwice,
+		"terminate with an unknown id still ends the others":      terminatesUnknown,
+		"creates at the same time each get machines of their own": createsTogether,
+		"an unknown create is found by its tags":                  findsByTags,
+	})
 	if p.Pool.Market == bridge.Reserved {
 		tests["a machine of a contract costs nothing more"] = chargesNothing
 	} else {
@@ -114,9 +129,7 @@ func Run(t *testing.T, p Provider) {
 	for shape := range p.SoldOut {
 		tests["a lack of stock told as "+shape+" is no capacity"] = func(b *bench) { soldOut(b, b.p.SoldOut[shape]) }
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { test(newBench(t, p)) })
-	}
+	return tests
 }
 
 // pause is the time between two looks at the cloud.

@@ -75,7 +75,7 @@ func TestConformance(t *testing.T) {
 	s, url := serve(t)
 	pool := bridge.Pool{Cloud: "nimbus", Region: "east", Zone: "east-1", Type: "gpu8", Market: bridge.Reserved}
 	cloudtest.Run(t, cloudtest.Provider{
-		Open: func(t *testing.T) cloudtest.Cloud {
+		Open: func(t cloudtest.T) cloudtest.Cloud {
 			inner, err := local.New(local.Config{Name: "nimbus", URL: url, TokenFile: s.TokenFile("nimbus", "default"), Limits: 100})
 			if err != nil {
 				t.Fatal(err)
@@ -86,7 +86,7 @@ func TestConformance(t *testing.T) {
 		Pool:        pool, Stock: 6, Exact: true, Pages: true, UserData: "#!/bin/sh\ntrue\n",
 		Patience: 20 * time.Second, Expiry: time.Second,
 		SoldOut: map[string]bridge.Pool{"error": {Cloud: "nimbus", Region: "east", Zone: "gone", Type: "gpu8", Market: bridge.Spot}},
-		LoseAnswer: func(t *testing.T) {
+		LoseAnswer: func(cloudtest.T) {
 			post(t, url+"/v1/faults", s.AdminTokenFile(), wire.Faults{Faults: []wire.Fault{{Kind: wire.FaultTimeoutAfter, Op: "create", Count: 1, Delay: wire.Duration(10 * time.Millisecond)}}})
 		},
 	})

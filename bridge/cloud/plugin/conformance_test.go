@@ -240,7 +240,7 @@ func TestConformance(t *testing.T) {
 		t.Run("idempotency by "+name, func(t *testing.T) {
 			s, url := serve(t)
 			cloudtest.Run(t, cloudtest.Provider{
-				Open: func(t *testing.T) cloudtest.Cloud {
+				Open: func(t cloudtest.T) cloudtest.Cloud {
 					c, err := plugin.New(plugin.Config{
 						Name: "nimbus", Command: []string{must(os.Executable())}, Env: []string{asPlugin},
 						Settings: must(json.Marshal(settings{url, s.TokenFile("nimbus", "default"), name})),
@@ -254,7 +254,7 @@ func TestConformance(t *testing.T) {
 				Pool:     bridge.Pool{Cloud: "nimbus", Region: "east", Zone: "east-1", Type: "gpu8", Market: bridge.OnDemand},
 				Patience: 30 * time.Second, Expiry: time.Second,
 				SoldOut: map[string]bridge.Pool{"error": {Cloud: "nimbus", Region: "east", Zone: "gone", Type: "gpu8", Market: bridge.Spot}},
-				LoseAnswer: func(t *testing.T) {
+				LoseAnswer: func(cloudtest.T) {
 					post(t, url, s.AdminTokenFile(), lw.Fault{Kind: lw.FaultTimeoutAfter, Op: "create", Count: 1, Delay: lw.Duration(10 * time.Millisecond)})
 				},
 			})

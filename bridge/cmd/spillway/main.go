@@ -57,6 +57,8 @@ type commands struct {
 	Ledger      ledgerCmd      `cmd:"" group:"site" help:"Prove that the books balance."`
 	Bill        billCmd        `cmd:"" group:"site" help:"Compare a provider's bill with the books, and correct them by it."`
 	Doctor      doctorCmd      `cmd:"" group:"site" help:"Look for what is in the way on this cluster, and print the lines to change."`
+	Adopt       adoptCmd       `cmd:"" group:"site" help:"Rebuild a lost store from the machines that the clouds list."`
+	Cloud       cloudCmd       `cmd:"" group:"site" help:"Clouds: try one, or a plugin for one."`
 	Drill       drillCmd       `cmd:"" group:"site" help:"Try an offer out: rent one machine, run a probe on it, give it back."`
 	Bot         botCmd         `cmd:"" group:"site" help:"The Slack bot: its doctor, the local Slack's page."`
 	CheckConfig checkConfigCmd `cmd:"" group:"site" help:"Read configuration and policy, and say every mistake."`
