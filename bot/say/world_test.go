@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
+	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bot/card"
 	"spillway.sh/spillway/bot/talk"
@@ -141,11 +142,12 @@ func offer(region, kind string, gpus int, gpu string, m bridge.Market, cents int
 var november = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "spillway-say-") })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := november(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if dir, err := november(); err == nil {
+			_ = os.RemoveAll(dir)
+		}
+		os.Exit(code)
+	}))
 }
 
 // newWorld is a world on the afternoon, with its history.

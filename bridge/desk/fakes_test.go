@@ -8,8 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"spillway.sh/spillway/bridge"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,12 +13,26 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
 var update = flag.Bool("update", false, "write what is printed into the scripts as what is wanted")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"spillway": main})
+	testscript.Main(looking{m}, map[string]func(){"spillway": main})
+}
+
+// looking runs tests and then looks for goroutines that outlive them.
+type looking struct{ *testing.M }
+
+// Run is that of the tests, and fails too when one is left.
+func (l looking) Run() int {
+	code := l.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // TestScripts runs what people type, as processes of their own. A script says:
