@@ -71,6 +71,9 @@ func (c *Checker) ender(s *Sight, start Start) string {
 		if m == nil {
 			continue
 		}
+		if asked := c.past.seen[m.ID]; asked == nil || !asked.asked || asked.askedAt.After(start.End) {
+			continue // the job was gone before
+		}
 		r := s.rental(m.rental())
 		if m.Ended == "terminated" && m.NoticeAt.IsZero() && m.Stopped.Before(m.Expires) && !c.forced(r) && !c.expired(r) {
 			return "we ended its machine " + m.ID

@@ -25,7 +25,7 @@ func (c *Checker) everyMachineIsKnown(s *Sight) {
 		}
 		if c.known(s, m) {
 			if kept := p.seen[m.ID]; kept != nil {
-				kept.unknown, kept.asked = 0, false
+				kept.unknown = 0
 			}
 			continue
 		}

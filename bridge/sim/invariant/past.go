@@ -53,6 +53,7 @@ type seen struct {
 	since   time.Time // by the bridge's clock, when the first of them was
 	counted time.Time // and the latest
 	asked   bool      // to end
+	askedAt time.Time // for the first time
 	strange int       // complete lists in all that showed it
 	first   time.Time // when the first of them was asked for
 	listed  time.Time // when the newest list that has it was asked for
@@ -135,7 +136,9 @@ func (p *past) follow(c *Call) {
 		p.list(c, &l)
 	case c.Method == "Terminate":
 		for _, id := range c.IDs {
-			p.machine(id).asked = true
+			if k := p.machine(id); !k.asked {
+				k.asked, k.askedAt = true, c.Begun
+			}
 		}
 	case c.Method == "Observe" && c.Err == nil && c.Port != "Cloud":
 		p.looks[c.Of] = c.Ended
