@@ -399,7 +399,9 @@ func (l *tale) allow(who string) {
 
 // torn has the job broken off when its machine is ended by us.
 func (l *tale) torn(why string) {
-	l.from(finished, func(s *Sight) { s.Jobs[0].State, s.Jobs[0].Starts = "RUNNING", []Start{{At: at(runs), Nodes: []string{node}}} })
+	l.from(finished, func(s *Sight) {
+		s.Jobs[0].State, s.Jobs[0].Starts = "RUNNING", []Start{{At: at(runs), Nodes: []string{node}}}
+	})
 	l.from(releasing, func(s *Sight) {
 		s.Jobs[0].State, s.Jobs[0].Starts = "NODE_FAIL", []Start{{At: at(runs), End: at(releasing).Add(time.Second), Nodes: []string{node}, Why: why}}
 		if why == "requeued" {
