@@ -239,10 +239,14 @@ func (s *stand) cloud(ts *testscript.TestScript) error {
 		return err
 	}
 	for i, of := range []string{"thestore", "anotherstore"} {
+		r := bridge.Rental{
+			ID: bridge.NewRentalID(int64(i + 1)), Cluster: "main", Account: "site/ai/nlp/ana", Requester: "ana", Class: bridge.P1, Attempt: 1,
+			Pool: offers[0].Pool, Shape: offers[0].Shape, Rate: offers[0].Rate, MaxRate: offers[0].Rate, Count: 1, Gang: 1,
+			Life: time.Hour, Created: time.Now(), Expires: time.Now().Add(time.Hour).Truncate(time.Second),
+		}
 		_, err := c.Create(ctx, bridge.Launch{
-			Rental: bridge.NewRentalID(int64(i + 1)), Attempt: 1, Token: fmt.Sprint("token", i), Pool: offers[0].Pool, Count: 1, MaxRate: offers[0].Rate,
-			Tags:     map[string]string{bridge.TagStore: of, bridge.TagCluster: "main", bridge.TagRental: string(bridge.NewRentalID(int64(i + 1)))},
-			UserData: "#!/bin/sh\n", Expires: time.Now().Add(time.Hour),
+			Rental: r.ID, Attempt: 1, Token: fmt.Sprint("token", i), Pool: r.Pool, Count: 1, MaxRate: r.MaxRate,
+			Tags: bridge.Tags(&r, of, 1), UserData: "#!/bin/sh\n", Expires: r.Expires,
 		})
 		if err != nil {
 			return err
