@@ -25,6 +25,7 @@ type Engine struct {
 	wake   chan struct{}
 	memory *memory // what may be lost at a crash; of the loop goroutine
 	gauges *gauges
+	heard  map[string]bool // clouds that were listed since the start; of the loop goroutine
 
 	reports reports    // of machines' agents
 	told    sync.Map   // clouds, by name, that told of a change

@@ -41,9 +41,52 @@ func (e *Engine) strangers(ctx context.Context, c *cycle, list bridge.Listing) e
 			foreign = append(foreign, list.Cloud+"/"+in.ID)
 		}
 	}
+	e.heard[list.Cloud] = true
 	errs = append(errs, e.foreigners(ctx, c, list, foreign))
+	errs = append(errs, e.younger(ctx, c, found))
 	errs = append(errs, e.suspect(ctx, c, list, found))
 	return errors.Join(errs...)
+}
+
+// lookedAround reports whether every cloud was listed since the start, or has
+// failed to answer: a store that is new, or a copy from before, must not rent
+// before it is seen for what it is.
+func (e *Engine) lookedAround() bool {
+	for name := range e.clouds {
+		if !e.heard[name] && e.memory.health["list/"+name] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// younger opens the breaker for machines of rentals that this store has not
+// given ids to yet: an intent is durable before its create call, so the store is
+// a copy from before.
+func (e *Engine) younger(ctx context.Context, c *cycle, found map[string]*bridge.Instance) error {
+	if len(found) == 0 || c.marks.Protected != "" {
+		return nil
+	}
+	given, err := e.store.Given(ctx)
+	if err != nil {
+		return fmt.Errorf("read how many rentals there were: %w", err)
+	}
+	var ids []string
+	for _, in := range found {
+		if id := bridge.RentalID(in.Tags[bridge.TagRental]); id.Number() > given {
+			ids = append(ids, string(id))
+		}
+	}
+	if len(ids) == 0 || e.memory.warned["younger"] {
+		return nil
+	}
+	slices.Sort(ids)
+	cause := fmt.Sprintf("%s: rented by this store, which knows nothing of it, so it is a copy from before. "+
+		"Stop the daemon and run `spillway adopt`, then `spillway thaw`", strings.Join(slices.Compact(ids), ", "))
+	err = e.remember(ctx, c, func(m *bridge.Marks) { m.Protected, m.ProtectedAt = cause, noTime },
+		bridge.News{At: c.now, Kind: bridge.NewsProtected, Text: cause})
+	e.memory.warned["younger"] = err == nil
+	return err
 }
 
 // foreigners opens the breaker for machines of another store, once for each.
@@ -60,7 +103,8 @@ func (e *Engine) foreigners(ctx context.Context, c *cycle, list bridge.Listing, 
 		return nil
 	}
 	cause := fmt.Sprintf("%s: rented for this cluster by another store; nothing of it is touched. "+
-		"Run `spillway doctor`, then `spillway thaw`", strings.Join(fresh, ", "))
+		"If that store is lost, stop the daemon and run `spillway adopt`; if another daemon has it, stop one of the two. Then `spillway thaw`",
+		strings.Join(fresh, ", "))
 	var news []bridge.News
 	if len(fresh) > 0 {
 		news = append(news, bridge.News{At: c.now, Kind: bridge.NewsProtected, Text: cause})

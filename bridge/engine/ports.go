@@ -124,6 +124,8 @@ type RentalStore interface {
 	// Live returns bridge.ErrEpoch to a bridge that has been replaced.
 	Live(ctx context.Context) ([]bridge.Rental, error)
 	NextID(ctx context.Context) (bridge.RentalID, error)
+	// Given is the number of the latest rental that NextID gave an id to.
+	Given(ctx context.Context) (int64, error)
 	// Propose stores a question: state waiting, nothing held.
 	Propose(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error)
 	// Reserve checks every budget of r.Account and its ancestors and stores hold

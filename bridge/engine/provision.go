@@ -69,7 +69,7 @@ func (e *Engine) advance(ctx context.Context, c *cycle, r *bridge.Rental) error 
 // approved freezes the create call of a rental that came through the desk, by
 // an answer or a request.
 func (e *Engine) approved(ctx context.Context, c *cycle, r *bridge.Rental) error {
-	if c.dark || c.marks.Frozen || c.marks.Protected != "" {
+	if c.dark || c.marks.Frozen || c.marks.Protected != "" || !e.lookedAround() {
 		return nil
 	}
 	e.memory.unsent[r.ID] = true // without parameters no call can have been made
@@ -90,7 +90,7 @@ func (e *Engine) create(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	if cloud == nil {
 		return fmt.Errorf("rental %s: no cloud %q is configured", r.ID, r.Pool.Cloud)
 	}
-	if c.dark || c.marks.Frozen || c.marks.Protected != "" || e.calls.busy(key) || e.memory.resting(key, c.now) {
+	if c.dark || c.marks.Frozen || c.marks.Protected != "" || !e.lookedAround() || e.calls.busy(key) || e.memory.resting(key, c.now) {
 		return nil
 	}
 	if e.memory.unsent[r.ID] && !c.wanted(r) {

@@ -12,7 +12,7 @@ import (
 // reserve turns the plan's orders into rentals: hold and create intent in one
 // transaction, or a question that holds nothing.
 func (e *Engine) reserve(ctx context.Context, c *cycle) error {
-	if c.dark || c.marks.Frozen || c.marks.Protected != "" {
+	if c.dark || c.marks.Frozen || c.marks.Protected != "" || !e.lookedAround() {
 		return nil
 	}
 	var errs []error

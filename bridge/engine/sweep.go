@@ -50,10 +50,12 @@ func (e *Engine) learn(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	return errors.Join(e.save(ctx, c, r, news...), e.weigh(ctx, c, &before, r))
 }
 
-// ours reports whether an instance belongs to the rental's current attempt.
+// ours reports whether an instance belongs to the rental's current attempt: by
+// its token, and where its cloud does not say that, by its tags. An id may have
+// been given twice, by a store and by a copy of it from before.
 func (e *Engine) ours(r *bridge.Rental, in *bridge.Instance) bool {
-	if r.Launch.Token != "" && in.Token == r.Launch.Token {
-		return true
+	if r.Launch.Token != "" && in.Token != "" {
+		return in.Token == r.Launch.Token
 	}
 	t := in.Tags
 	return t[bridge.TagStore] == e.store.StoreID() && t[bridge.TagRental] == string(r.ID) &&

@@ -81,6 +81,14 @@ func (w *writing) catchUp(ctx context.Context, was, next *bridge.Rental, news []
 	return w.update(ctx, was, next, news)
 }
 
+// Given is the number of the latest rental that NextID gave an id to.
+func (s *Store) Given(ctx context.Context) (n int64, err error) {
+	if err := s.reads.QueryRowContext(ctx, `select rentals from meta`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("read the number of rentals: %w", explain(err))
+	}
+	return n, nil
+}
+
 // SkipIDs makes the next rental's number larger than n: those up to there were
 // given already, by a store that is lost.
 func (s *Store) SkipIDs(ctx context.Context, n int64) error {

@@ -34,7 +34,6 @@ var (
 	ErrState    = errors.New("not a step this rental can take")
 	ErrMoney    = errors.New("hold, cost, account and request key do not change this way")
 	ErrOwn      = errors.New("a requester never decides")
-	ErrClaimed  = errors.New("this machine has enrolled already, from another address")
 	ErrReused   = errors.New("this key stands for something else already")
 	ErrBill     = errors.New("a line of a bill makes no sense")
 	ErrUsage    = errors.New("a figure of use makes no sense")
@@ -68,8 +67,8 @@ var hints = map[error]string{
 	ErrFull:     "nothing was written; free space on the disk of the data directory, the bridge goes on by itself",
 	ErrReadOnly: "nothing was written; check whether the disk of the data directory is mounted read-only",
 	ErrDenied:   "use the account that the bridge runs as, or root; a running bridge answers without",
-	ErrCorrupt:  "nothing was written; stop the bridge, put back a copy of the data directory, and see what runs with: spillway release --by-tag",
-	ErrDisk:     "look at the kernel's log, then restart the bridge",
+	ErrCorrupt:  "nothing was written; stop the bridge, then: spillway adopt. It sets this store aside, and rebuilds the books of what runs from the clouds' lists",
+	ErrDisk:     "nothing was written; look in the kernel's log for the disk of the data directory, which may be read-only now; the bridge goes on by itself",
 	ErrNewer:    "install the version of spillway that wrote it, or a later one",
 	ErrOlder:    "start the bridge once: spillway run",
 	ErrReplaced: "nothing was written; put the file back or keep the new one, then restart the bridge",

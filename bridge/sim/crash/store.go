@@ -30,6 +30,10 @@ func (s store) NextID(ctx context.Context) (bridge.RentalID, error) {
 	return ask(ctx, &s.port, "NextID", func(ctx context.Context) (bridge.RentalID, error) { return s.in.NextID(ctx) })
 }
 
+func (s store) Given(ctx context.Context) (int64, error) {
+	return ask(ctx, &s.port, "Given", func(ctx context.Context) (int64, error) { return s.in.Given(ctx) })
+}
+
 func (s store) Propose(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
 	return ask(ctx, &s.port, "Propose", func(ctx context.Context) (bridge.Rental, error) { return s.in.Propose(ctx, r, news...) }, r, news)
 }
