@@ -292,7 +292,11 @@ func TestAdoptDoesNothingByHalves(t *testing.T) {
 		if files := w.files(); len(files) > 0 {
 			t.Errorf("%d files were made", len(files))
 		}
-		w.a.setup(func(c *cloud) { w.b.machines[other] = c.machines[other]; delete(c.machines, other); delete(w.b.machines, other) })
+		w.a.setup(func(c *cloud) {
+			w.b.machines[other] = c.machines[other]
+			delete(c.machines, other)
+			delete(w.b.machines, other)
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		f, err := adopt.Look(ctx, w.site(), "")
 		if err != nil {

@@ -183,9 +183,9 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		o: o, store: o.Store, limits: o.Limits, log: o.Log,
 		clouds: map[string]Cloud{}, wake: make(chan struct{}, 1),
-		cancel: cancel,
-		memory: newMemory(),
-		heard:  map[string]bool{},
+		cancel:  cancel,
+		memory:  newMemory(),
+		heard:   map[string]bool{},
 		reports: reports{latest: map[machineKey]heard{}, strangers: map[machineKey]bool{}},
 		gauges:  newGauges(o.Metrics),
 	}
