@@ -10,6 +10,7 @@ var (
 	ErrNoMachine      = errors.New("no such machine is rented")
 	ErrOverBudget     = errors.New("over budget")
 	ErrLapsed         = errors.New("the question has lapsed")
+	ErrClaimed        = errors.New("this machine has enrolled already, from another address")
 	ErrVersion        = errors.New("changed by somebody else meanwhile")
 	ErrEpoch          = errors.New("another bridge has taken over this store")
 )

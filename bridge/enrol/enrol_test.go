@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -44,6 +45,7 @@ type world struct {
 	heard  []string
 	said   bridge.Report // the latest
 	deaf   error
+	full   bool // nothing can be written down
 }
 
 func (w *world) Rental(_ context.Context, id bridge.RentalID) (bridge.Rental, error) {
@@ -59,7 +61,10 @@ func (w *world) ClaimEnrolment(_ context.Context, _ bridge.RentalID, machine, ad
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if first, ok := w.claims[machine]; ok && first != address {
-		return errors.New("claimed by " + first)
+		return fmt.Errorf("claimed by %s: %w", first, bridge.ErrClaimed)
+	}
+	if w.full {
+		return errors.New("disk is full")
 	}
 	w.claims[machine] = address
 	return nil
@@ -212,6 +217,27 @@ func TestMachineEnrolsOnceAndAgainFromTheSameAddress(t *testing.T) {
 	}
 	if log := w.log.String(); strings.Contains(log, secret) || strings.Contains(log, b.Ticket) || !strings.Contains(log, "enrolled") {
 		t.Errorf("INV-I28: the log tells too much, or nothing:\n%s", log)
+	}
+}
+
+// A ticket whose use cannot be written down is not given out, and the machine
+// is told to come again: it is no fault of its own.
+func TestMachineComesAgainWhileTheDiskIsFull(t *testing.T) {
+	w := newWorld(t)
+	b := w.boot(t, w.rental)
+	c := client(t, b.CA, "127.0.0.1")
+	set := func(full bool) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.full = full
+	}
+	set(true)
+	if status, got := ask(t, c, b, "i-1"); status != http.StatusServiceUnavailable || len(got) > 0 {
+		t.Errorf("it is answered %d and gets %v", status, got)
+	}
+	set(false)
+	if status, got := ask(t, c, b, "i-1"); status != http.StatusOK || got["munge_key"] != secret {
+		t.Errorf("it comes again and is answered %d", status)
 	}
 }
 

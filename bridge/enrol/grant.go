@@ -2,6 +2,7 @@ package enrol
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -44,9 +45,14 @@ func (s *Server) enrol(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, why)
 		return
 	}
-	if err := s.o.Rentals.ClaimEnrolment(r.Context(), t.rental, m.ID, addressOf(r)); err != nil {
+	switch err := s.o.Rentals.ClaimEnrolment(r.Context(), t.rental, m.ID, addressOf(r)); {
+	case errors.Is(err, bridge.ErrClaimed):
 		s.o.Log.Warn("enrolment refused", "rental", t.rental, "instance", ask.Instance, "address", addressOf(r), "err", err)
-		refuse(w, http.StatusForbidden, "the ticket was used for this machine from elsewhere, or its use cannot be written down")
+		refuse(w, http.StatusForbidden, "the ticket was used for this machine from elsewhere")
+		return
+	case err != nil: // a disk that is full is no fault of the machine's
+		s.o.Log.Warn("enrolment put off", "rental", t.rental, "instance", ask.Instance, "address", addressOf(r), "err", err)
+		notYet(w, http.StatusServiceUnavailable, "the use of the ticket cannot be written down")
 		return
 	}
 	s.give(w, r, &rental, m)

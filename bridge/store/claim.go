@@ -9,7 +9,7 @@ import (
 
 // ClaimEnrolment uses a rental's ticket for one machine, known by its
 // provider's id. The same machine may come again from the same address, for its
-// answer may have been lost; from another address it is ErrClaimed. Whether the
+// answer may have been lost; from another address it is bridge.ErrClaimed. Whether the
 // machine belongs to the rental is the caller's to know.
 func (s *Store) ClaimEnrolment(ctx context.Context, id bridge.RentalID, machine, address string) error {
 	err := s.write(ctx, func(w *writing) error {
@@ -29,7 +29,7 @@ func (s *Store) ClaimEnrolment(ctx context.Context, id bridge.RentalID, machine,
 		case err != nil:
 			return err
 		case first != address:
-			return fmt.Errorf("from %s, now from %s: %w", first, address, ErrClaimed)
+			return fmt.Errorf("from %s, now from %s: %w", first, address, bridge.ErrClaimed)
 		}
 		return nil
 	})

@@ -336,7 +336,7 @@ func TestMachinesEnrolOnce(t *testing.T) {
 		{"a machine enrols", "i-1", "10.0.0.1", r.ID, nil},
 		{"its answer was lost", "i-1", "10.0.0.1", r.ID, nil},
 		{"another machine of the rental", "i-2", "10.0.0.2", r.ID, nil},
-		{"somebody who says to be the first", "i-1", "10.0.0.9", r.ID, store.ErrClaimed},
+		{"somebody who says to be the first", "i-1", "10.0.0.9", r.ID, bridge.ErrClaimed},
 		{"a machine of a rental that ended", "i-3", "10.0.0.3", over.ID, store.ErrState},
 		{"a machine of no rental", "i-4", "10.0.0.4", "r-none", store.ErrNoRental},
 	} {
