@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -140,7 +142,7 @@ func (t latest) Wake() { t.l.loop.Wake() }
 
 // exec brings a command to the scheduler and its output back.
 func (l *life) exec(ctx context.Context, input string, args ...string) (slurm.Output, error) {
-	name := fmt.Sprint(args)
+	name := nameOfCommand(args)
 	if err := l.w.travel(ctx, name); err != nil {
 		return slurm.Output{}, err
 	}
@@ -155,6 +157,13 @@ func (l *life) exec(ctx context.Context, input string, args ...string) (slurm.Ou
 		return slurm.Output{}, errCut
 	}
 	return out, err
+}
+
+// nameOfCommand names a command without its format, whose separators the adapter
+// draws anew for each.
+func nameOfCommand(args []string) string {
+	plain := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.ContainsRune(a, 0x1f) })
+	return strings.Join(plain, " ")
 }
 
 func (l *life) isDead() bool {

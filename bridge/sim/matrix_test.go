@@ -35,8 +35,8 @@ var ops = map[string]string{
 	"Create": "create", "Observe": "operation", "List": "list", "Terminate": "terminate", "Offers": "offers", "Extend": "update", "Changed": "events",
 }
 
-// ailments are what goes wrong with clouds, each with how it is brought about
-// for a call. A nil there says that the fault is none of that call, and why.
+// ailment is what goes wrong with clouds: how it is brought about for a call,
+// and of which calls it is none, and why.
 type ailment struct {
 	on  map[string]func(*drama)
 	not map[string]string
@@ -82,7 +82,7 @@ func anyCall(f wire.Fault) ailment {
 				d.set(f)
 				return
 			}
-			d.once("Create", func() { d.set(f) }) // before there are machines the others say nothing
+			d.made(func() { d.set(f) }) // before there are machines the others say nothing
 		}
 	}
 	return a
@@ -113,7 +113,7 @@ func ofLists(set func(*drama)) ailment {
 // same ones.
 func ofPages(kinds ...wire.FaultKind) ailment {
 	return ofLists(func(d *drama) {
-		d.once("Create", func() {
+		d.made(func() {
 			for _, k := range kinds {
 				f := wire.Fault{Kind: k}
 				if k == wire.FaultWrongTags {
@@ -129,17 +129,18 @@ func ofPages(kinds ...wire.FaultKind) ailment {
 // without one.
 func taken(call string) func(*drama) {
 	return func(d *drama) {
-		n := 0
-		d.always(call, func() {
-			if n++; n != 1+int(d.seed%3) && call != "Terminate" {
-				return
-			}
+		moment := "after " + call
+		if call == "Terminate" { // afterwards there may be nothing to take
+			moment = "before " + call
+		}
+		done := false
+		d.always(moment, func() {
 			kind := wire.CommandReclaim
 			if d.seed%2 == 1 {
 				kind = wire.CommandNotice
 			}
 			for _, p := range d.rented() {
-				d.command(wire.Fault{Kind: kind, Pool: p, Delay: wire.Duration(2 * time.Minute)})
+				done = done || d.command(wire.Fault{Kind: kind, Pool: p, Delay: wire.Duration(2 * time.Minute)})
 			}
 		})
 	}
@@ -162,6 +163,7 @@ type drama struct {
 // around counts the calls, and has the fault come at its moment: when a call
 // has had its effect, and has not been answered.
 func (d *drama) around(ctx context.Context, c *crash.Call, do func(context.Context) error) error {
+	d.happen(c, "before ")
 	err := do(ctx)
 	d.mu.Lock()
 	if c.Port == "Cloud" {
@@ -175,25 +177,33 @@ func (d *drama) around(ctx context.Context, c *crash.Call, do func(context.Conte
 	if r, ok := c.Out.(bridge.Rental); ok && err == nil {
 		d.rentals[r.ID] = r
 	}
-	var hooks []func()
-	if c.Port == "Cloud" {
-		hooks = slices.Clone(d.hooks[c.Method])
+	d.mu.Unlock()
+	d.happen(c, "after ")
+	return err
+}
+
+// happen does what is to be done at a moment of a call to a cloud.
+func (d *drama) happen(c *crash.Call, moment string) {
+	if c.Port != "Cloud" {
+		return
 	}
+	d.mu.Lock()
+	hooks := slices.Clone(d.hooks[moment+c.Method])
 	d.mu.Unlock()
 	for _, f := range hooks {
 		f()
 	}
-	return err
 }
 
-// always does something at every call of a method, once at the first.
-func (d *drama) always(method string, do func()) {
+// always does something at every moment of a kind, such as "before Create".
+func (d *drama) always(moment string, do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.hooks[method] = append(d.hooks[method], do)
+	d.hooks[moment] = append(d.hooks[moment], do)
 }
 
-func (d *drama) once(method string, do func()) { d.always(method, sync.OnceFunc(do)) }
+// made does something when the first create has had its effect.
+func (d *drama) made(do func()) { d.always("after Create", sync.OnceFunc(do)) }
 
 // set sets a fault for so many calls as the seed says.
 func (d *drama) set(f wire.Fault) {
@@ -207,13 +217,15 @@ func (d *drama) set(f wire.Fault) {
 	}
 }
 
-// command changes the world; one that concerns nothing is none.
-func (d *drama) command(f wire.Fault) {
-	if d.operator(http.MethodPost, wire.Faults{Faults: []wire.Fault{f}}, nil) == http.StatusOK {
-		d.mu.Lock()
-		d.sets++
-		d.mu.Unlock()
+// command changes the world, and reports whether it concerned anything.
+func (d *drama) command(f wire.Fault) bool {
+	if d.operator(http.MethodPost, wire.Faults{Faults: []wire.Fault{f}}, nil) != http.StatusOK {
+		return false
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sets++
+	return true
 }
 
 // rented are the pools that anything was created in.

@@ -90,6 +90,11 @@ func (w *World) record(l *life, c *crash.Call, begun time.Time, err error) {
 	w.calls.ended = append(w.calls.ended, call)
 	if writes[c.Port] {
 		w.calls.wrote++
+		for _, a := range c.Args { // some calls write two
+			if r, ok := a.(bridge.Rental); ok {
+				w.calls.rentals[r.ID] = true
+			}
+		}
 		if call.Rental != "" {
 			w.calls.rentals[call.Rental] = true
 		}

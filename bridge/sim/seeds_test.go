@@ -1,9 +1,12 @@
 package sim_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,20 +31,22 @@ func TestSim(t *testing.T) {
 		seeds, length, budget = soakSeeds, soakLength, soakBudget
 	}
 	if *seed != 0 {
-		playSeed(t, *seed, length)
+		playSeed(t, *seed, length, nil)
 		return
 	}
 	begun, done := time.Now(), uint64(0)
 	for n := uint64(1); n <= seeds && time.Since(begun) < budget; n++ {
-		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { playSeed(t, n, length) })
+		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { playSeed(t, n, length, nil) })
 		done++
 	}
 	t.Logf("%d of %d seeds of %s, %s each", done, seeds, length, (time.Since(begun) / time.Duration(done)).Round(time.Millisecond))
 }
 
-func playSeed(t *testing.T, n uint64, length time.Duration) string {
+// playSeed plays one seed with all that can go wrong, and returns all that its
+// digest is of.
+func playSeed(t *testing.T, n uint64, length time.Duration, trace io.Writer) string {
 	digest := ""
-	play(t, sim.Setup{Seed: n, Length: length, Mix: sim.All()}, func(ctx context.Context, w *sim.World) {
+	play(t, sim.Setup{Seed: n, Length: length, Mix: sim.All(), Trace: trace}, func(ctx context.Context, w *sim.World) {
 		if err := w.Play(ctx); err != nil {
 			t.Error(err)
 		}
@@ -54,9 +59,21 @@ func playSeed(t *testing.T, n uint64, length time.Duration) string {
 func TestSameSeedSameStory(t *testing.T) {
 	for _, n := range []uint64{3, 4} {
 		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) {
-			if a, b := playSeed(t, n, 12*time.Hour), playSeed(t, n, 12*time.Hour); a != b {
-				t.Errorf("the digest is %s, and then %s", a, b)
+			var first, second bytes.Buffer
+			if a, b := playSeed(t, n, 12*time.Hour, &first), playSeed(t, n, 12*time.Hour, &second); a != b {
+				t.Errorf("the digest is %s, and then %s: %s", a, b, firstDifference(first.String(), second.String()))
 			}
 		})
 	}
+}
+
+// firstDifference shows where two stories part.
+func firstDifference(a, b string) string {
+	one, two := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(one), len(two)) {
+		if one[i] != two[i] {
+			return "after\n" + strings.Join(one[max(i-5, 0):i], "\n") + "\nit is\n" + one[i] + "\nand then\n" + two[i]
+		}
+	}
+	return "one is longer"
 }

@@ -41,6 +41,8 @@ type Setup struct {
 	Died func(life int) <-chan struct{}
 	// Log is the bridge's; nil: it is read for secrets and not kept.
 	Log io.Writer
+	// Trace gets every line that the digest is of; nil: nothing does.
+	Trace io.Writer
 	// Budgets are those of policy; nil: the seed's.
 	Budgets []bridge.Budget
 	// Jobs is how many arrive in a day; 0 means 40, negative none.

@@ -35,10 +35,10 @@ func (w *World) newSite() site {
 		clouds: server.World{Version: 1, Seed: w.setup.Seed},
 		idle:   w.setup.span(10 * time.Minute), life: w.setup.span(12 * time.Hour),
 		slurm: slurmctl.Options{
-			Overlays: 64,
+			Overlays: 20,
 			Nodes: []slurmctl.NodeSpec{
-				{Name: "c1", CPUs: 32, MemoryMiB: 128_000}, {Name: "c2", CPUs: 32, MemoryMiB: 128_000},
-				{Name: "g1", CPUs: 32, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"}, {Name: "g2", CPUs: 32, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"},
+				{Name: "c1", CPUs: 16, MemoryMiB: 128_000}, {Name: "c2", CPUs: 16, MemoryMiB: 128_000},
+				{Name: "g1", CPUs: 16, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"}, {Name: "g2", CPUs: 16, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"},
 			},
 			KillWait: w.setup.span(30 * time.Second), SlurmdTimeout: w.setup.span(5 * time.Minute), MinJobAge: w.setup.span(5 * time.Minute),
 			MessageTimeout: w.setup.span(10 * time.Second), Backfill: w.setup.span(30 * time.Second),

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -21,16 +22,24 @@ type story struct {
 	mu    sync.Mutex
 	lines []string
 	sum   hash.Hash
+	out   io.Writer // of all that is summed
 }
 
-func newStory(born time.Time) *story { return &story{born: born, sum: sha256.New()} }
+func newStory(born time.Time, trace io.Writer) *story {
+	s := &story{born: born, sum: sha256.New()}
+	s.out = s.sum
+	if trace != nil {
+		s.out = io.MultiWriter(s.sum, trace)
+	}
+	return s
+}
 
 // tell adds a line to the story and to the digest.
 func (s *story) tell(at time.Time, format string, args ...any) {
 	line := s.stamp(at) + " " + fmt.Sprintf(format, args...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = s.sum.Write([]byte(line + "\n")) // A hash never fails to write.
+	fmt.Fprintln(s.out, line)
 	if s.lines = append(s.lines, line); len(s.lines) > 2*storyMost {
 		s.lines = slices.Clone(s.lines[len(s.lines)-storyMost:])
 	}
@@ -40,7 +49,7 @@ func (s *story) tell(at time.Time, format string, args ...any) {
 func (s *story) feed(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.sum, format+"\n", args...)
+	fmt.Fprintf(s.out, format+"\n", args...)
 }
 
 // stamp is a time since the world's birth: days, and the time of day.

@@ -59,7 +59,7 @@ type World struct {
 // New makes the world of a setup, with no bridge in it yet.
 func New(ctx context.Context, s Setup) (*World, error) {
 	w := &World{setup: s, born: time.Now().UTC(), ways: ways{seed: s.Seed, n: map[string]uint64{}}}
-	w.story = newStory(w.born)
+	w.story = newStory(w.born, s.Trace)
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, dir := range []string{w.stateDir(), w.cloudDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
