@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,14 +134,16 @@ func taken(call string) func(*drama) {
 		if call == "Terminate" { // afterwards there may be nothing to take
 			moment = "before " + call
 		}
-		done := false
+		var done atomic.Bool
 		d.always(moment, func() {
 			kind := wire.CommandReclaim
 			if d.seed%2 == 1 {
 				kind = wire.CommandNotice
 			}
 			for _, p := range d.rented() {
-				done = done || d.command(wire.Fault{Kind: kind, Pool: p, Delay: wire.Duration(2 * time.Minute)})
+				if !done.Load() && d.command(wire.Fault{Kind: kind, Pool: p, Delay: wire.Duration(2 * time.Minute)}) {
+					done.Store(true)
+				}
 			}
 		})
 	}
@@ -300,7 +303,10 @@ func (d *drama) jobs() {
 func perform(t *testing.T, seed uint64, bring func(*drama)) {
 	t.Helper()
 	d := &drama{t: t, seed: seed, calls: map[string]int{}, hooks: map[string][]func(){}, pools: map[string]bool{}, rentals: map[bridge.RentalID]bridge.Rental{}}
-	setup := sim.Setup{Seed: seed, Length: 3 * time.Hour, Jobs: -1, Wrap: func(_ int, p sim.Ports) sim.Ports { return crash.Through(p, d.around) }}
+	setup := sim.Setup{
+		Seed: seed, Length: 3 * time.Hour, Jobs: -1, Wrap: func(_ int, p sim.Ports) sim.Ports { return crash.Through(p, d.around) },
+		Budgets: []bridge.Budget{{Account: "org", Every: bridge.Month, Limit: bridge.Money{Micro: 9000 * bridge.Micro, Currency: "USD"}}},
+	}
 	play(t, setup, func(ctx context.Context, w *sim.World) {
 		d.w = w
 		bring(d)
