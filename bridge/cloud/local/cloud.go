@@ -51,6 +51,9 @@ const (
 const (
 	answerLimit = 32 << 20 // bytes of one answer
 	pagesLimit  = 10_000   // of one listing; a server that never ends one is broken
+	// retryMost is the longest pause that a cloud may ask for: one that asks for
+	// years is broken, and its machines are looked for all the same.
+	retryMost = time.Hour
 )
 
 // Cloud is one account of one cloud. It is safe for concurrent use.
@@ -175,8 +178,11 @@ func (c *Cloud) failure(op string, resp *http.Response, text []byte) error {
 		}
 	}
 	e := c.fault(op, f.Error)
+	if resp.StatusCode >= http.StatusInternalServerError && e.Kind.Refused() {
+		e.Kind = bridge.CloudUnknown // what broke may have had its effect before
+	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
+		e.RetryAfter = time.Duration(min(seconds, int(retryMost/time.Second))) * time.Second
 	}
 	return e
 }
