@@ -25,12 +25,13 @@ type cloud struct {
 	faults   map[string][]string // by call, in order; an empty one is none
 	calls    map[string]int
 	creates  []bridge.Launch
-	stale    *bridge.Listing // answers lists instead of the truth
-	hide     map[string]bool // missing from lists
-	lost     map[string]bool // missing from direct looks too
-	forgets  bool            // gone machines are not listed
-	boot     time.Duration   // from create to registered
-	dearer   int64           // times its own price is what it charges; zero: once
+	stale    *bridge.Listing                      // answers lists instead of the truth
+	hide     map[string]bool                      // missing from lists
+	lost     map[string]bool                      // missing from direct looks too
+	forgets  bool                                 // gone machines are not listed
+	booked   func(context.Context, bridge.Launch) // looks at each create as it comes; nil: nobody does
+	boot     time.Duration                        // from create to registered
+	dearer   int64                                // times its own price is what it charges; zero: once
 	bump     chan struct{}
 	seq      int
 }
@@ -135,6 +136,9 @@ func (c *cloud) Offers(context.Context) ([]bridge.Offer, error) {
 }
 
 func (c *cloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, error) {
+	if c.booked != nil {
+		c.booked(ctx, l)
+	}
 	fault := c.enter("Create")
 	defer c.mu.Unlock()
 	c.creates = append(c.creates, l)

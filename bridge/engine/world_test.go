@@ -165,6 +165,7 @@ func (w *world) open() {
 	var sched engine.Scheduler = w.cluster
 	o.Store = s
 	for _, c := range []*cloud{w.a, w.b} {
+		c.booked = w.booked(s)
 		var one engine.Cloud = c
 		if w.ports != nil {
 			sched, one, o.Store = w.ports(w, w.cluster, c, s)
@@ -180,6 +181,26 @@ func (w *world) open() {
 	}
 	if w.engine, err = engine.New(o); err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// booked holds in every test that a create is in the books as it is sent: its
+// hold, and its parameters to the byte (I4). A store that cannot be read then
+// says nothing.
+func (w *world) booked(s *store.Store) func(context.Context, bridge.Launch) {
+	return func(ctx context.Context, l bridge.Launch) {
+		r, err := s.Rental(ctx, l.Rental)
+		switch {
+		case errors.Is(err, store.ErrNoRental):
+			w.t.Errorf("INV-I4: a create was sent for %s, which is not in the books", l.Rental)
+		case err == nil && (!r.State.Held() || r.Launch.Token != l.Token || bridge.Token(s.StoreID(), l) != l.Token):
+			w.t.Errorf("INV-I4: a create was sent for %s, %s, with token %s; the books have %q", l.Rental, r.State, l.Token, r.Launch.Token)
+		}
+		for _, tag := range []string{bridge.TagStore, bridge.TagCluster, bridge.TagRental, bridge.TagAttempt, bridge.TagAccount, bridge.TagRate, bridge.TagExpires} {
+			if l.Tags[tag] == "" {
+				w.t.Errorf("a create for %s was sent without the tag %s", l.Rental, tag)
+			}
+		}
 	}
 }
 
