@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"database/sql"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -18,22 +16,7 @@ import (
 // soft limit.
 func before(t *testing.T) string {
 	t.Helper()
-	dump, err := os.ReadFile(filepath.Join("testdata", "before_money.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "spillway.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), string(dump)); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return loaded(t, filepath.Join("testdata", "before_money.sql"))
 }
 
 func TestAStoreOfBeforeKeepsItsBooks(t *testing.T) {
