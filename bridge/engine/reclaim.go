@@ -261,7 +261,10 @@ func (e *Engine) breakGang(ctx context.Context, c *cycle, r *bridge.Rental, why 
 		if err := move(r, bridge.EventRelease, why, c.now); err != nil {
 			return err
 		}
-		return e.save(ctx, c, r, c.tell(bridge.NewsReleasing, r))
+		if err := e.save(ctx, c, r, c.tell(bridge.NewsReleasing, r)); err != nil || r.Pool.Market == bridge.Spot {
+			return err // that spot machines are taken is the market's doing, and is weighed
+		}
+		return e.misfit(ctx, c, r, fault{why, "its machines went before they joined"})
 	case bridge.StateWaiting, bridge.StateLaunching, bridge.StateDraining, bridge.StateReleasing, bridge.StateSettled, bridge.StateClosed:
 	}
 	return nil
