@@ -60,6 +60,14 @@ func (d *Doom) Around(life int) Around { return d.life(life).around }
 // effect any more, but for those that were under way.
 func (d *Doom) Died(life int) <-chan struct{} { return d.life(life).dead }
 
+// Struck reports whether that life has come to its point.
+func (d *Doom) Struck(life int) bool {
+	l := d.life(life)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.struck
+}
+
 // Passed are the points that a life has come to, its last one included, in order.
 func (d *Doom) Passed(life int) []string {
 	l := d.life(life)
