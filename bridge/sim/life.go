@@ -66,7 +66,7 @@ func (w *World) Start(ctx context.Context) error {
 	w.Store, w.Engine = l.store, l.loop
 	w.Desk = desk.New(desk.Config{
 		Version: "sim", Reader: books.Books{Store: l.store}, Weekly: l.store, Capacity: w.policy.Capacity, Writer: l.ports.Writer,
-		Viewer: l.loop, Loop: l.ports.Loop, Reporter: l.loop, Rules: w.terms(), Roles: w.roles(), Clusters: []string{Cluster},
+		Viewer: l.ports.Loop, Loop: l.ports.Loop, Reporter: l.loop, Rules: w.terms(), Roles: w.roles(), Clusters: []string{Cluster},
 		CloudNames: w.site.cloudNames(), Now: w.Now, AskAgain: w.setup.limits().AskAgain,
 	})
 	w.story.tell(time.Now(), "life %d of the bridge begins", l.n)
