@@ -210,10 +210,10 @@ func (c *cloud) List(_ context.Context, storeID, clusterName string) (bridge.Lis
 	if c.stale != nil {
 		return *c.stale, nil
 	}
-	if fault != "" && fault != "partial" {
+	if fault != "" && fault != "partial" && fault != "cut" {
 		return bridge.Listing{}, c.err("list", bridge.CloudErrorKind(fault))
 	}
-	l := bridge.Listing{Cloud: c.name, At: time.Now(), Complete: fault != "partial"}
+	l := bridge.Listing{Cloud: c.name, At: time.Now(), Complete: fault == ""}
 	for _, id := range slices.Sorted(maps.Keys(c.machines)) {
 		m := c.machines[id]
 		mine := m.Tags[bridge.TagStore] == storeID || m.Tags[bridge.TagCluster] == clusterName

@@ -84,6 +84,29 @@ func TestINV_I6_StaleListSettlesNothing(t *testing.T) {
 	})
 }
 
+// A list that was asked for before the last machine was judged gone is no second
+// witness: a cloud may leave out for a moment what it still has.
+func TestINV_I6_ListThatWasAskedBeforeTheEndSettlesNothing(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.forgets = true
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Minute, "judged gone", func() bool {
+			if w.told(bridge.NewsGone) == 0 {
+				return false
+			}
+			w.a.fault("List", slices.Repeat([]string{"unknown"}, 10_000)...)
+			return true
+		})
+		time.Sleep(time.Minute)
+		if len(w.live()) != 1 {
+			t.Error("settled though no list came after the machine was judged gone")
+		}
+		w.a.setup(func(c *cloud) { clear(c.faults) })
+		w.settled(10 * time.Minute)
+	})
+}
+
 func TestCloudThatForgetsItsDeadIsBelievedTheSecondTime(t *testing.T) {
 	inWorld(t, func(_ *testing.T, w *world) {
 		w.a.forgets = true

@@ -62,6 +62,21 @@ func TestC_F27_OldStrangerIsEndedAtTheSecondListOnly(t *testing.T) {
 	})
 }
 
+// A list of which pages are missing says of no machine that it was seen twice.
+func TestINV_I8_PartialListsMakeNoOrphan(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.start()
+		w.a.fault("List", slices.Repeat([]string{"cut"}, 10_000)...)
+		w.stray(w.store.StoreID(), func(m *machine) { m.never = true; m.Launched = time.Now().Add(-time.Hour) })
+		time.Sleep(10 * time.Minute)
+		if n := w.a.called("Terminate"); n != 0 {
+			t.Errorf("%d machines were ended by lists that were not whole", n)
+		}
+		w.a.setup(func(c *cloud) { clear(c.faults) })
+		w.until(time.Minute, "ended", func() bool { return len(w.a.live()) == 0 })
+	})
+}
+
 func TestINV_I7_MachinesWithoutOurTagAreNotOurs(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.start()
