@@ -14,6 +14,9 @@ import (
 var migrations embed.FS
 
 func migrate(ctx context.Context, db *sql.DB) error {
+	if _, _, err := version(ctx, db); err != nil { // goose takes a damaged table for none
+		return err
+	}
 	p, err := provider(db)
 	if err != nil {
 		return err
@@ -29,16 +32,12 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // sameSchema refuses a schema this version does not know exactly.
 func sameSchema(ctx context.Context, db *sql.DB) error {
-	var tables int
-	if err := db.QueryRowContext(ctx, `select count(*) from sqlite_schema where name = 'goose_db_version'`).Scan(&tables); err != nil {
+	have, some, err := version(ctx, db)
+	switch {
+	case err != nil:
 		return err
-	}
-	if tables == 0 {
+	case !some:
 		return fault(ErrNoStore, nil)
-	}
-	var have int64
-	if err := db.QueryRowContext(ctx, `select max(version_id) from goose_db_version`).Scan(&have); err != nil {
-		return err
 	}
 	p, err := provider(db)
 	if err != nil {
@@ -51,6 +50,16 @@ func sameSchema(ctx context.Context, db *sql.DB) error {
 		return fault(ErrOlder, fmt.Errorf("schema %d, this version needs %d", have, known))
 	}
 	return nil
+}
+
+// version is that of a database's schema; false if it has none yet.
+func version(ctx context.Context, db *sql.DB) (have int64, some bool, err error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, `select count(*) from sqlite_schema where name = 'goose_db_version'`).Scan(&tables); err != nil || tables == 0 {
+		return 0, false, err
+	}
+	err = db.QueryRowContext(ctx, `select coalesce(max(version_id), 0) from goose_db_version`).Scan(&have)
+	return have, true, err
 }
 
 func notNewer(ctx context.Context, p *goose.Provider) error {
