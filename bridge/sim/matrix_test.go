@@ -300,7 +300,7 @@ func (d *drama) jobs() {
 }
 
 // perform plays the story once.
-func perform(t *testing.T, seed uint64, bring func(*drama)) {
+func perform(t *testing.T, name string, seed uint64, bring func(*drama)) {
 	t.Helper()
 	d := &drama{t: t, seed: seed, calls: map[string]int{}, hooks: map[string][]func(){}, pools: map[string]bool{}, rentals: map[bridge.RentalID]bridge.Rental{}}
 	setup := sim.Setup{
@@ -322,8 +322,20 @@ func perform(t *testing.T, seed uint64, bring func(*drama)) {
 		if len(unhit) > 0 || d.sets == 0 {
 			t.Errorf("faults that never came: %v; %d were set", unhit, d.sets)
 		}
+		d.served(name)
 		d.bounded(int(w.Engine.Health().Cycles))
 	})
+}
+
+// served holds that every job was done in the end, whatever went wrong, but one
+// that may not be requeued and whose machine was lost.
+func (d *drama) served(ailment string) {
+	jobs, _ := d.w.Slurm.Truth()
+	for i := range jobs {
+		if j := &jobs[i]; j.State != "COMPLETED" && (j.Restartable || len(j.Starts) == 0) {
+			d.t.Errorf("%s: job %s is %s", ailment, j.ID, j.State)
+		}
+	}
 }
 
 // bounded holds that no call is made more than twice a cycle.
@@ -347,7 +359,7 @@ func TestFaultMatrix(t *testing.T) {
 					if *seed != 0 {
 						n = *seed
 					}
-					perform(t, n, ailments[name].on[call])
+					perform(t, name, n, ailments[name].on[call])
 				}
 			})
 		}
