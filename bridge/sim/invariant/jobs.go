@@ -219,7 +219,7 @@ func (c *Checker) drainComesBeforeTerminate(s *Sight) {
 			if r == nil || m.Joined.IsZero() || c.past.cleared[m.Node] || c.excused(s, r, m, call.Begun) {
 				continue
 			}
-			if slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Name == m.Node && !n.Drained && !n.Dead }) {
+			if slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Name == m.Node && !n.Drained && !n.Dead && !n.Parked }) {
 				c.report(s, "I17", "machine %s of %s was ended, and its node %s was never drained", id, r.ID, m.Node)
 			}
 		}

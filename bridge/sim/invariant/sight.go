@@ -85,6 +85,7 @@ type Node struct {
 	Name    string
 	Drained bool
 	Dead    bool // does not answer
+	Parked  bool // is in no partition: no job can start there
 }
 
 // Call is one call through a port.

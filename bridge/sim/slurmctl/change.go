@@ -83,16 +83,14 @@ func (c *Controller) updateNodes(a *answer, list string, rest []setting) []reque
 
 func (c *Controller) setNodes(a *answer, list, state, reason string, comment *string) {
 	c.count("REQUEST_UPDATE_NODE")
-	names := expand(list)
-	for _, name := range names {
-		if c.nodes[name] == nil {
+	now := c.at
+	c.look(now)
+	for _, name := range expand(list) {
+		n := c.nodes[name]
+		if n == nil { // Those before it are changed.
 			a.fail("slurm_update error: Invalid node name specified")
 			return
 		}
-	}
-	now := c.at
-	for _, name := range names {
-		n := c.nodes[name]
 		if state == "RESUME" && !n.drained && !n.down {
 			a.fail("slurm_update error: Invalid node state specified")
 			continue
@@ -116,7 +114,6 @@ func (c *Controller) setNodes(a *answer, list, state, reason string, comment *st
 			n.asked, n.askedAt = true, now
 		}
 	}
-	c.look(now)
 }
 
 // partitionStates are those that a partition can have.
@@ -163,46 +160,43 @@ func (c *Controller) setPartition(a *answer, verb, name string, rest []setting) 
 func (c *Controller) editPartition(a *answer, verb, name, trouble string, rest []setting) {
 	c.count("REQUEST_UPDATE_PARTITION")
 	p := c.partition(name)
-	create := verb == "create"
-	if (p == nil) != create {
+	if (p == nil) != (verb == "create") {
 		a.fail(trouble, "Invalid partition name specified")
 		return
 	}
-	edited := &partition{Name: name, priority: 1, factor: 1, state: "UP", sharing: "NO", least: 1}
-	if !create {
-		*edited = *p
+	c.look(c.at)
+	if p == nil {
+		p = &partition{Name: name, priority: 1, factor: 1, state: "UP", sharing: "NO", least: 1}
+		c.partitions = append(c.partitions, p)
 	}
 	for _, s := range rest {
 		number, _ := strconv.Atoi(s.value)
 		switch s.key {
 		case "MaxTime":
-			edited.maxTime = 0
+			p.maxTime = 0
 		case "State":
-			edited.state = s.value
+			p.state = s.value
 		case "PriorityTier":
-			edited.priority = number
+			p.priority = number
 		case "PriorityJobFactor":
-			edited.factor = number
+			p.factor = number
 		case "OverSubscribe":
-			edited.sharing = s.value
-		case "Nodes":
-			edited.nodes = expand(s.value)
-			for _, n := range edited.nodes {
-				if c.nodes[n] == nil {
-					a.fail(trouble, "Invalid node name specified")
-					return
-				}
-			}
-			// Slurm keeps the order of its node table.
-			edited.nodes = slices.DeleteFunc(slices.Clone(c.names), func(n string) bool { return !slices.Contains(edited.nodes, n) })
+			p.sharing = s.value
 		}
 	}
-	if create {
-		c.partitions = append(c.partitions, edited)
-	} else {
-		*p = *edited
+	// Nodes come last: where one is not known, the rest is done.
+	for _, s := range rest {
+		if s.key != "Nodes" {
+			continue
+		}
+		names := expand(s.value)
+		if slices.ContainsFunc(names, func(n string) bool { return c.nodes[n] == nil }) {
+			a.fail(trouble, "Invalid node name specified")
+			return
+		}
+		// Slurm keeps the order of its node table.
+		p.nodes = slices.DeleteFunc(slices.Clone(c.names), func(n string) bool { return !slices.Contains(names, n) })
 	}
-	c.look(c.at)
 }
 
 func (c *Controller) deletePartition(a *answer, name string) {
@@ -314,7 +308,7 @@ func tasksOf(list []*job) []int {
 func (c *Controller) editJob(j *job, s setting) string {
 	switch s.key {
 	case "AdminComment":
-		j.adminComment = s.value
+		j.adminComment, j.commented = s.value, true
 		return ""
 	case "StartTime":
 		if j.completing {
@@ -401,21 +395,21 @@ func (c *Controller) releases(a *answer, id string) {
 		a.fail("Invalid job id specified for job %s\nslurm_suspend error: Invalid job id specified", id)
 		return
 	}
-	over := 0
+	list = slices.DeleteFunc(list, func(j *job) bool { return j.ended() })
+	if len(list) == 0 {
+		a.fail("Job has already finished for job %s\nslurm_suspend error: Job has already finished", id)
+		return
+	}
+	// Whoever is released goes to the end of the queue, held or not.
+	priority := c.nextPriority()
 	for _, j := range list {
-		switch {
-		case j.ended():
-			over++
-		case j.state == pending && j.priority == 0:
-			j.priority, j.reason, j.reasons = c.nextPriority(), reasonNone, nil
-			if j.eligible.IsZero() {
+		if j.state == pending && j.priority == 0 {
+			j.reason, j.reasons = reasonNone, nil
+			if j.eligible.IsZero() && j.After == "" {
 				j.eligible = c.at
 			}
 		}
-	}
-	if over == len(list) {
-		a.fail("Job has already finished for job %s\nslurm_suspend error: Job has already finished", id)
-		return
+		j.priority = priority
 	}
 	c.look(c.at)
 }

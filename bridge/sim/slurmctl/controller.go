@@ -36,6 +36,7 @@ type Controller struct {
 	backfillAt time.Time
 	calls      map[string]int // requests by kind, since slurmctld's start
 	kinds      []string
+	asked      map[string]bool // kinds of commands so far
 }
 
 // passDelay is how long after a change the queue is looked at.
@@ -47,7 +48,7 @@ func New(o Options) *Controller {
 	now := o.Now()
 	c := &Controller{
 		options: o, at: now, booted: now, priority: 4294901760,
-		byID: map[int][]*job{}, nodes: map[string]*node{}, reserved: map[string][]string{}, calls: map[string]int{},
+		byID: map[int][]*job{}, nodes: map[string]*node{}, reserved: map[string][]string{}, calls: map[string]int{}, asked: map[string]bool{},
 	}
 	for _, spec := range o.Nodes {
 		c.addNode(spec, false, now)
@@ -290,7 +291,8 @@ func (c *Controller) Truth() ([]invariant.Job, []invariant.Node) {
 	var nodes []invariant.Node
 	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
 		if n := c.nodes[name]; n.dynamic {
-			nodes = append(nodes, invariant.Node{Name: name, Drained: n.drained, Dead: !n.gone.IsZero()})
+			parked := !slices.ContainsFunc(c.partitions, func(p *partition) bool { return slices.Contains(p.nodes, name) })
+			nodes = append(nodes, invariant.Node{Name: name, Drained: n.drained, Dead: !n.gone.IsZero(), Parked: parked})
 		}
 	}
 	return jobs, nodes

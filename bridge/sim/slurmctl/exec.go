@@ -31,6 +31,12 @@ func (a *answer) unknown(args ...string) {
 	a.code = 2
 }
 
+// trouble is a request that did not reach slurmctld, or was not answered.
+func (a *answer) trouble(r request, what string) {
+	a.fail("%s", strings.ReplaceAll(r.trouble, "%s", what))
+	a.code = max(a.code, r.code)
+}
+
 // What commands say when slurmctld is not there, or does not answer.
 const (
 	away   = "Unable to contact slurm controller (connect failure)"
@@ -42,12 +48,14 @@ const (
 type request struct {
 	do      func(*answer)
 	trouble string // where %s stands for what went wrong
+	code    int    // of that; 0 means 1
 }
 
 // Exec runs one command as slurm.Options.Exec does. While slurmctld hangs, a
 // command waits as long as Slurm's own do.
 func (c *Controller) Exec(ctx context.Context, input string, args ...string) (slurm.Output, error) {
 	a := &answer{}
+	c.note(input, args)
 	for _, r := range c.parse(a, input, args) {
 		if err := c.send(ctx, a, r); err != nil {
 			return slurm.Output{}, err
@@ -72,7 +80,7 @@ func (c *Controller) parse(a *answer, input string, args []string) []request {
 		return c.scancel(a, args[1:])
 	case "sdiag":
 		if len(args) == 1 {
-			return []request{{c.sdiag, "slurm_get_statistics: %s"}}
+			return []request{{do: c.sdiag, trouble: "slurm_get_statistics: %s", code: 255}}
 		}
 	}
 	a.unknown(args...)
@@ -97,8 +105,8 @@ func (c *Controller) send(ctx context.Context, a *answer, r request) error {
 			return c.await(ctx, a, r, now)
 		}
 		c.mu.Unlock()
-		if tries*time.Second >= c.options.MessageTimeout {
-			a.fail("%s", strings.ReplaceAll(r.trouble, "%s", away))
+		if tries*time.Second >= c.options.MessageTimeout-time.Second {
+			a.trouble(r, away)
 			return nil
 		}
 		if err := pause(ctx, time.Second); err != nil {
@@ -128,7 +136,7 @@ func (c *Controller) await(ctx context.Context, a *answer, r request, now time.T
 		a.err.Write(said.err.Bytes())
 		a.code = max(a.code, said.code)
 	default:
-		a.fail("%s", strings.ReplaceAll(r.trouble, "%s", silent))
+		a.trouble(r, silent)
 	}
 	return nil
 }
@@ -208,7 +216,7 @@ func (c *Controller) orphan(j *job, now time.Time) {
 		c.endRun(j, nodeFail, "node-fail", now)
 		return
 	}
-	j.state, j.reason, j.end, j.joined = nodeFail, "NodeDown", now, false
+	j.state, j.reason, j.end = nodeFail, "NodeDown", now
 	c.depend(now)
 }
 

@@ -224,7 +224,7 @@ func (c *Controller) cancel(j *job, now time.Time) {
 		j.state, j.returns, j.cancelled, j.end = cancelled, false, true, now
 		c.depend(now)
 	case j.state == pending:
-		j.state, j.cancelled, j.end, j.joined, j.reason = cancelled, true, now, false, reasonNone
+		j.state, j.cancelled, j.end, j.reason = cancelled, true, now, reasonNone
 		c.depend(now)
 		c.look(now)
 	case j.state == running:
@@ -243,7 +243,7 @@ func (c *Controller) depend(now time.Time) {
 		switch {
 		case slices.ContainsFunc(on, func(o *job) bool { return o.state == pending || o.state == running }):
 		case slices.ContainsFunc(on, func(o *job) bool { return o.state != completed }):
-			j.reason = reasonNever
+			j.reason, j.never = reasonNever, true
 		default:
 			j.After, j.reason, j.eligible = "", reasonNone, now
 			c.look(now)

@@ -31,7 +31,7 @@ func (c *Controller) scancel(a *answer, args []string) []request {
 			a.unknown(append([]string{"scancel"}, args...)...)
 			return nil
 		}
-		return []request{{do: func(a *answer) { c.scancelJob(a, id) }, trouble: trouble}}
+		return []request{{do: func(*answer) { c.scancelJob(id) }, trouble: trouble}}
 	}
 	if numbers[signal] == 0 {
 		a.unknown(append([]string{"scancel"}, args...)...)
@@ -45,14 +45,9 @@ var numbers = map[string]int{
 	"HUP": 1, "INT": 2, "QUIT": 3, "KILL": 9, "USR1": 10, "USR2": 12, "TERM": 15, "CHLD": 17, "CONT": 18, "STOP": 19, "TSTP": 20, "URG": 23, "WINCH": 28,
 }
 
-func (c *Controller) scancelJob(a *answer, id string) {
+func (c *Controller) scancelJob(id string) {
 	c.count("REQUEST_KILL_JOB")
-	list := c.named(id)
-	if len(list) == 0 {
-		a.err.WriteString("scancel: error: Kill job error on job id " + id + ": Invalid job id specified\n")
-		return // and it is no failure to scancel
-	}
-	for _, j := range list {
+	for _, j := range c.named(id) { // None is no failure, and not worth a word.
 		c.cancel(j, c.at)
 	}
 }

@@ -239,9 +239,12 @@ func (c *Controller) showJob(a *answer, id string) {
 		return
 	}
 	slices.Reverse(list)
-	if list[0].joined && list[0].state == pending { // one record for all tasks that wait
-		list = slices.DeleteFunc(list, func(j *job) bool { return j != list[0] && j.joined && j.state == pending })
-	}
+	shown := map[string]bool{} // tasks that nothing set apart are one record
+	list = slices.DeleteFunc(list, func(j *job) bool {
+		again := j.joined && shown[j.state]
+		shown[j.state] = shown[j.state] || j.joined
+		return again
+	})
 	for _, j := range list {
 		c.showOne(a, j)
 	}
@@ -265,8 +268,12 @@ func (c *Controller) showOne(a *answer, j *job) {
 	}
 	a.printf("TimeLimit=%s TimeMin=N/A SubmitTime=%s EligibleTime=%s StartTime=%s Partition=%s ReqNodeList=(null) ExcNodeList=(null) NodeList=%s ",
 		limit, epoch(j.submitted), unknown(j.eligible), unknown(j.startShown()), strings.Join(j.partition, ","), j.lastNodes())
-	a.printf("NumNodes=%d NumCPUs=%d NumTasks=%d CPUs/Task=1 TRES=%s MinMemoryNode=%dM Features=%s OverSubscribe=%s", j.Nodes, j.Nodes*j.CPUs, j.Nodes*j.CPUs, j.tres(), j.MemoryMiB, orNull(j.Features), j.sharing())
-	if j.adminComment != "" {
+	nodes := itoa(j.Nodes)
+	if j.state == pending && !j.completing && j.restarts == 0 {
+		nodes += "-" + nodes
+	}
+	a.printf("NumNodes=%s NumCPUs=%d NumTasks=%d CPUs/Task=1 TRES=%s MinMemoryNode=%dM Features=%s OverSubscribe=%s", nodes, j.Nodes*j.CPUs, j.Nodes*j.CPUs, j.tres(), j.MemoryMiB, orNull(j.Features), j.sharing())
+	if j.commented {
 		a.printf(" AdminComment=%s", j.adminComment)
 	}
 	if j.Comment != "" {

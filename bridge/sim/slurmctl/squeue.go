@@ -54,8 +54,8 @@ func (c *Controller) squeue(a *answer, args []string) []request {
 		case "-O":
 			var bad string
 			if columns, bad = parseColumns(value); bad != "" {
-				a.fail("squeue: error: Invalid job format specification: %s", bad)
-				return nil
+				a.err.WriteString("squeue: error: Invalid job format specification: " + bad + "\n")
+				return nil // and it is no failure to squeue
 			}
 		case "-j":
 			s.ids, s.byJob = strings.Split(value, ","), true
@@ -69,7 +69,7 @@ func (c *Controller) squeue(a *answer, args []string) []request {
 		a.unknown(append([]string{"squeue"}, args...)...)
 		return nil
 	}
-	return []request{{func(a *answer) { c.list(a, columns, &s) }, "slurm_load_jobs error: %s"}}
+	return []request{{do: func(a *answer) { c.list(a, columns, &s) }, trouble: "slurm_load_jobs error: %s"}}
 }
 
 // parseColumns reads "name:width,name:<separator>,name".
@@ -286,9 +286,17 @@ var fieldsOf = map[string]func(*Controller, *row) string{
 	"restartcnt":      func(_ *Controller, r *row) string { return itoa(r.restarts) },
 	"nodelist":        func(_ *Controller, r *row) string { return r.nodeList() },
 	"reason":          func(_ *Controller, r *row) string { return orNone(r.reason) },
-	"admin_comment":   func(_ *Controller, r *row) string { return orNull(r.adminComment) },
+	"admin_comment":   func(_ *Controller, r *row) string { return r.adminShown() },
 	"comment":         func(_ *Controller, r *row) string { return orNull(r.Comment) },
 	"name":            func(_ *Controller, r *row) string { return r.Name },
+}
+
+// adminShown is the admin comment; one that was taken away is empty, not null.
+func (j *job) adminShown() string {
+	if j.commented {
+		return j.adminComment
+	}
+	return "(null)"
 }
 
 func orNone(reason string) string {
@@ -372,7 +380,7 @@ func (j *job) dependency() string {
 	switch {
 	case j.After == "":
 		return "(null)"
-	case j.reason == reasonNever:
+	case j.never:
 		return "afterok:" + string(j.After) + "(failed)"
 	}
 	return "afterok:" + string(j.After) + "(unfulfilled)"

@@ -43,9 +43,10 @@ const (
 // job is a job, or one task of an array.
 type job struct {
 	Job
-	number    int // of the job or its array
-	task      int // -1: no array
-	joined    bool
+	number    int      // of the job or its array
+	task      int      // -1: no array
+	joined    bool     // with the other tasks that wait, in one record
+	never     bool     // its dependency can not be fulfilled any more
 	partition []string // those it may run in; the one it runs in first, or alone
 	runsIn    string   // empty: it does not run
 	others    []string // those it may run in, while it runs
@@ -59,6 +60,7 @@ type job struct {
 	estimate     time.Time // of its start, by backfill
 	start, end   time.Time
 	adminComment string
+	commented    bool // with an admin comment, ever
 	exit         string
 
 	nodes      []string
