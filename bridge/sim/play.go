@@ -51,6 +51,9 @@ func (w *World) in(d time.Duration, do func(context.Context)) {
 	heap.Push(&w.plan, happening{time.Now().Add(d), w.plan.n, do})
 }
 
+// At plans something of the caller's own, so long after the world's birth.
+func (w *World) At(d time.Duration, do func(context.Context)) { w.in(time.Until(w.born.Add(d)), do) }
+
 // every plans something again and again, as long as there is new trouble: next
 // gives the time until the next one.
 func (w *World) every(next func() time.Duration, do func(context.Context)) {

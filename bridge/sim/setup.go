@@ -28,6 +28,9 @@ type Setup struct {
 	// Length is how long jobs arrive, people act and things break; then the world
 	// drains.
 	Length time.Duration
+	// Begin is when the world begins, for worlds in a bubble: time passes until
+	// then. Zero: now.
+	Begin time.Time
 	// Dir keeps store and clouds, best in memory.
 	Dir string
 	Mix Mix

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -58,6 +59,7 @@ type World struct {
 
 // New makes the world of a setup, with no bridge in it yet.
 func New(ctx context.Context, s Setup) (*World, error) {
+	time.Sleep(time.Until(cmp.Or(s.Begin, time.Now())))
 	w := &World{setup: s, born: time.Now().UTC(), ways: ways{seed: s.Seed, n: map[string]uint64{}}}
 	w.story = newStory(w.born, s.Trace)
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -25,7 +25,7 @@ type Rules struct {
 	// Budgets are those of the bridge, and MayDecide says who may answer for a
 	// rental; nil: nobody is refused.
 	Budgets   []bridge.Budget
-	MayDecide func(who string, r *bridge.Rental) bool
+	MayDecide func(who string, r *bridge.Rental, yes bool) bool
 	// Secrets are texts that must be nowhere that people can read.
 	Secrets []string
 }

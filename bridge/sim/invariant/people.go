@@ -58,7 +58,7 @@ func (c *Checker) onlyWhoMayDecides(s *Sight) {
 			c.report(s, "I20", "%s was %s by nobody", n.Rental, n.Kind)
 		case n.Who == r.Requester:
 			c.report(s, "I20", "%s was %s by %s, who asked for it", n.Rental, n.Kind, n.Who)
-		case c.rules.MayDecide != nil && !c.rules.MayDecide(n.Who, r):
+		case c.rules.MayDecide != nil && !c.rules.MayDecide(n.Who, r, n.Kind != bridge.NewsDenied):
 			c.report(s, "I20", "%s was %s by %s, who may not", n.Rental, n.Kind, n.Who)
 		}
 	}

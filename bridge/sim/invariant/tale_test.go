@@ -67,7 +67,7 @@ func good(t *testing.T) *tale {
 	t.Helper()
 	l := &tale{t: t, end: true, rules: Rules{
 		StoreID: storeID, Clusters: []string{"main"}, Budgets: []bridge.Budget{budget}, QueueAge: 4 * time.Minute, Most: 3,
-		MayDecide: func(who string, _ *bridge.Rental) bool { return who == "boss" || who == "chief" }, Secrets: []string{"munge-key-of-ours"},
+		MayDecide: func(who string, _ *bridge.Rental, _ bool) bool { return who == "boss" || who == "chief" }, Secrets: []string{"munge-key-of-ours"},
 	}}
 	l.s.Bridge = Bridge{Life: 1, Since: born, StoreID: storeID, Epoch: 1}
 	l.s.Balances = []bridge.Balance{{Account: "acme", Period: "2026-11", Limit: usd(100), Posted: usd(0), Held: usd(0)}}
