@@ -89,15 +89,51 @@ func (p *place) take(want *Shape) {
 	}
 }
 
+// roof is the most that is free on any of some places, each kind of resource for
+// itself: what goes over it fits on none of them. A full cluster with a long queue
+// is asked a million times whether something fits, and this answers at once. The
+// zero roof is that of no places.
+type roof struct {
+	cpus, gpus   int
+	memory, disk int64
+	some         bool
+}
+
+// cover raises the roof over one more place.
+func (r *roof) cover(free *Shape) {
+	if !r.some {
+		*r = roof{free.CPUs, free.GPUs, free.MemoryMiB, free.DiskMiB, true}
+		return
+	}
+	r.cpus, r.gpus = max(r.cpus, free.CPUs), max(r.gpus, free.GPUs)
+	r.memory, r.disk = max(r.memory, free.MemoryMiB), max(r.disk, free.DiskMiB)
+}
+
+// under reports whether a shape may fit on one of the places.
+func (r *roof) under(want *Shape) bool {
+	return r.some && want.CPUs <= r.cpus && want.GPUs <= r.gpus && want.MemoryMiB <= r.memory && want.DiskMiB <= r.disk
+}
+
+func roofOf(places []*place) roof {
+	var r roof
+	for _, p := range places {
+		r.cover(&p.free)
+	}
+	return r
+}
+
 // findGang returns different places for the nodes of one gang, or nil.
 func findGang(places []*place, want *Shape, nodes int) []*place {
 	if len(places) < nodes {
 		return nil
 	}
-	found := make([]*place, 0, nodes)
+	var found []*place
 	for _, p := range places {
 		if !p.holds(want) {
 			continue
+		}
+		if found == nil {
+			found = make([]*place, 0, nodes)
 		}
 		if found = append(found, p); len(found) == nodes {
 			return found

@@ -16,6 +16,8 @@ type cluster struct {
 	span     *span                // while the rules that a deadline gives hold
 	boot     time.Duration        // to be expected
 	local    []*localNode
+	lower    roof              // over the local nodes, as they were when the look began
+	upper    roof              // and over all rooms
 	full     map[fullKey]bool  // shapes for which no local node has room any more
 	rooms    []*room           // of rentals that serve, by id
 	listed   map[JobID][]*room // by the jobs they were made for
@@ -60,6 +62,9 @@ func (l *look) judge(q *Queue) {
 	}
 	entries := l.prepare(c)
 	c.local = localNodes(q, rented)
+	for _, n := range c.local {
+		c.lower.cover(&n.free)
+	}
 	l.occupy(c, entries)
 	for i := range entries {
 		l.gate(c, &entries[i])
@@ -204,7 +209,7 @@ const localGrace = 2 * time.Minute
 // has not looked at yet.
 func (l *look) fitsLocally(c *cluster, o *opening, v *Verdict) bool {
 	d, nodes := o.demand, int(o.nodes)
-	if len(c.local) == 0 {
+	if !c.lower.under(&d.Shape) {
 		return false
 	}
 	key := fullKey{o.shape, d.Partition}

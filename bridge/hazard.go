@@ -119,7 +119,7 @@ func amend(hs []Hazard, p Pool, now time.Time, change func(*Hazard)) []Hazard {
 // Hazards are what is known of all pools, with the machine time of the spot
 // machines that live now: it is written down when they are gone.
 func Hazards(known []Hazard, rentals []Rental, now time.Time) []Hazard {
-	out := known
+	lived := map[Pool]time.Duration{}
 	for i := range rentals {
 		r := &rentals[i]
 		if r.Pool.Market != Spot {
@@ -127,9 +127,27 @@ func Hazards(known []Hazard, rentals []Rental, now time.Time) []Hazard {
 		}
 		for k := range r.Machines {
 			if m := &r.Machines[k]; !m.Started.IsZero() && m.Stopped.IsZero() && m.State != MachineGone {
-				out = Lived(out, r.Pool, now.Sub(m.Started), now)
+				lived[r.Pool] += max(now.Sub(m.Started), 0)
 			}
 		}
 	}
+	if len(lived) == 0 {
+		return known
+	}
+	out, before := make([]Hazard, 0, len(known)+len(lived)), map[Pool]Hazard{}
+	for _, h := range known {
+		if _, lives := lived[h.Pool]; lives {
+			before[h.Pool] = h
+		} else if now.Sub(h.At) < decayNothing {
+			out = append(out, h)
+		}
+	}
+	for p, d := range lived {
+		h := before[p].as(now)
+		h.Pool, h.At = p, cmp.Or(h.At, now)
+		h.Lived += d
+		out = append(out, h)
+	}
+	slices.SortFunc(out, func(a, b Hazard) int { return comparePools(&a.Pool, &b.Pool) })
 	return out
 }

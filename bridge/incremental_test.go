@@ -129,7 +129,7 @@ func TestPlanHoldsWhileTimePasses(t *testing.T) {
 func TestEqual(t *testing.T) {
 	testEqual(t, equalDemand)
 	testEqual(t, equalOffer)
-	testEqual(t, equalNode, "States", "Reason", "Responding")
+	testEqual(t, equalNode, "States", "Reason", "Responding", "Address")
 }
 
 func testEqual[V any](t *testing.T, equal func(a, b *V) bool, unread ...string) {

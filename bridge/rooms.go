@@ -11,6 +11,7 @@ type room struct {
 	rental  *Rental
 	project Account
 	places  []*place
+	roof    roof // over the places, as they were or are
 	vacant  bool // no job on it, none listed or routed: another project may take it over
 }
 

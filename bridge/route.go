@@ -5,18 +5,22 @@ import "slices"
 // route sends a demand to rented machines of its project that have room: those
 // in the scheduler at once, those on their way when they are admitted.
 func (l *look) route(c *cluster, o *opening, v *Verdict) bool {
+	if !c.upper.under(&o.demand.Shape) {
+		return false
+	}
 	var first *room
 	count := o.left
 	for _, m := range c.rooms {
 		if o.left == 0 {
 			break
 		}
-		if findGang(m.places, &o.demand.Shape, int(o.nodes)) == nil || !l.mayUse(m, o) {
+		if !m.roof.under(&o.demand.Shape) || findGang(m.places, &o.demand.Shape, int(o.nodes)) == nil || !l.mayUse(m, o) {
 			continue
 		}
 		for o.left > 0 && takeGang(m.places, &o.demand.Shape, int(o.nodes)) {
 			o.left--
 		}
+		m.roof = roofOf(m.places)
 		if m.rental.State == StateAdmitted {
 			r := Route{Rental: m.rental.ID, Job: o.demand.Job}
 			if m.project != o.payer.project.name {

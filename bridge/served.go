@@ -47,6 +47,12 @@ func (l *look) occupy(c *cluster, entries []entry) {
 			c.already[d] = l.settleIn(&entries[i], rooms)
 		}
 	}
+	for _, m := range c.rooms {
+		m.roof = roofOf(m.places)
+		for _, p := range m.places {
+			c.upper.cover(&p.free)
+		}
+	}
 }
 
 // roomsFor returns the rentals made for a demand, and those it was let into.

@@ -159,6 +159,15 @@ func plausible(jobs []job, v *view) bool {
 // sortJobs fills in the queue's demands and runs.
 func (c *Cluster) sortJobs(q *bridge.Queue, jobs []job, v *view) error {
 	bad := mishaps{what: "jobs"}
+	waiting := 0
+	for i := range jobs {
+		if jobs[i].pending() {
+			waiting++
+		}
+	}
+	if waiting > 0 {
+		q.Demands = make([]bridge.Demand, 0, waiting)
+	}
 	for i := range jobs {
 		if j := &jobs[i]; !j.pending() {
 			run, err := runOf(j, v)

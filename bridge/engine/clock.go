@@ -15,7 +15,7 @@ func (e *Engine) begin(now time.Time) *cycle {
 	c := &cycle{
 		now: now, begun: time.Now(),
 		gentle: !m.last.IsZero() && now.Sub(m.last) > e.limits.Leap,
-		lists:  map[string]bridge.Listing{}, looks: map[bridge.RentalID]look{},
+		lists:  map[string]*listing{}, looks: map[bridge.RentalID]look{},
 		queues: map[string]*sight{}, live: map[bridge.RentalID]bridge.Rental{}, stored: map[bridge.RentalID]bridge.State{},
 		steps: map[string]error{},
 	}

@@ -17,8 +17,8 @@ type cycle struct {
 	gentle bool // the clock leapt: nothing is ended for reasons of time
 	begun  time.Time
 
-	lists   map[string]bridge.Listing // that arrived since the last cycle, by cloud
-	looks   map[bridge.RentalID]look  // at single creates
+	lists   map[string]*listing      // that arrived since the last cycle, by cloud
+	looks   map[bridge.RentalID]look // at single creates
 	offers  []bridge.Offer
 	queues  map[string]*sight // newest known, by cluster
 	live    map[bridge.RentalID]bridge.Rental

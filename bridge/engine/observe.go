@@ -78,7 +78,7 @@ func (e *Engine) takeLists(c *cycle) error {
 			errs = append(errs, e.answered(c, "list/"+name, r.err))
 			if r.err == nil {
 				l.Cloud = name
-				c.lists[name] = l
+				c.lists[name] = newListing(l, e.store.StoreID())
 				if !l.Complete {
 					errs = append(errs, fmt.Errorf("list %s: not all pages arrived; nothing is judged absent", name))
 				}

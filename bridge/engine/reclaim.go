@@ -279,7 +279,7 @@ func (e *Engine) bury(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	}
 	var dead []string
 	for _, n := range nodesOf(r, bridge.MachineGone) {
-		if slices.ContainsFunc(q.Nodes, func(x bridge.Node) bool { return x.Name == n }) {
+		if q.nodes[n] != nil {
 			dead = append(dead, n)
 		}
 	}

@@ -41,9 +41,8 @@ func (e *Engine) confirmed(c *cycle, r *bridge.Rental) bool {
 		}
 		return false
 	}
-	for i := range list.Instances {
-		in := &list.Instances[i]
-		if in.State != bridge.InstanceGone && (machineOf(r, in.ID) != nil || e.ours(r, in)) {
+	for _, in := range list.near(r) {
+		if in.State != bridge.InstanceGone && (machineOf(r, in.ID) != nil || e.ours(r, &in)) {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ func (e *Engine) sweep(ctx context.Context, c *cycle) error {
 		errs = append(errs, e.learn(ctx, c, &r))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.lists)) {
-		errs = append(errs, e.strangers(ctx, c, c.lists[name]))
+		errs = append(errs, e.strangers(ctx, c, c.lists[name].Listing))
 	}
 	errs = append(errs, e.ghosts(ctx, c))
 	return errors.Join(errs...)
@@ -38,7 +38,7 @@ func (e *Engine) learn(ctx context.Context, c *cycle, r *bridge.Rental) error {
 		news = append(news, e.match(c, r, l.instances, true)...)
 	}
 	if list, ok := c.lists[r.Pool.Cloud]; ok {
-		news = append(news, e.match(c, r, list.Instances, false)...)
+		news = append(news, e.match(c, r, list.near(r), false)...)
 		if list.Complete {
 			news = append(news, e.absent(c, r, list)...)
 		}
@@ -183,15 +183,11 @@ func (e *Engine) lost(c *cycle, r *bridge.Rental, m *bridge.Machine, wasOurs boo
 // absent counts complete lists that lack a machine. Two of them AbsentGap
 // apart prove that it is gone, or, of a create whose outcome is unknown, that
 // it had no effect; a list requested too soon after the create proves nothing.
-func (e *Engine) absent(c *cycle, r *bridge.Rental, list bridge.Listing) []bridge.News {
-	listed := map[string]bool{}
-	for i := range list.Instances {
-		listed[list.Instances[i].ID] = true
-	}
+func (e *Engine) absent(c *cycle, r *bridge.Rental, list *listing) []bridge.News {
 	var news []bridge.News
 	for i := range r.Machines {
 		m := &r.Machines[i]
-		if m.State == bridge.MachineGone || m.ID != "" && listed[m.ID] || !e.provable(c, r, m, list) {
+		if m.State == bridge.MachineGone || m.ID != "" && list.has(m.ID) || !e.provable(c, r, m, list) {
 			continue
 		}
 		if m.Absent == 0 || m.AbsentAt.IsZero() {
@@ -213,7 +209,7 @@ func (e *Engine) absent(c *cycle, r *bridge.Rental, list bridge.Listing) []bridg
 }
 
 // provable reports whether a list that lacks a machine says anything.
-func (e *Engine) provable(c *cycle, r *bridge.Rental, m *bridge.Machine, list bridge.Listing) bool {
+func (e *Engine) provable(c *cycle, r *bridge.Rental, m *bridge.Machine, list *listing) bool {
 	if m.ID != "" {
 		return list.At.After(m.Started.Add(e.limits.Cycle))
 	}
