@@ -86,26 +86,30 @@ type trial struct {
 	daemon *exec.Cmd
 	client *socket.Client
 	jobs   []*job
-	said   int // of the daemon's log, before this trial
+	sent   int // jobs
 }
 
 // newTrial prepares a daemon that does not run yet. Texts of its configuration
-// are replaced, one by the next.
+// and policy are replaced, one by the next.
 func newTrial(t *testing.T, name string, edits ...string) *trial {
 	t.Helper()
 	must(t, raised())
 	r := &trial{Stage: &ground, t: t, name: name, edits: edits}
 	must(t, os.MkdirAll(r.own(), 0o755)) //nolint:gosec // Users of the cluster enter it.
-	must(t, os.WriteFile(r.own("policy.yaml"), []byte(policy), 0o600))
+	must(t, os.WriteFile(r.own("policy.yaml"), []byte(strings.NewReplacer(edits...).Replace(policy)), 0o600))
 	r.configure("daemon", r.Enrol())
 	r.client = socket.NewClient(r.socket("daemon"))
 	t.Cleanup(func() {
 		r.client.Close()
+		if t.Failed() {
+			t.Log(r.scene())
+		}
 		must(t, stage.End(r.daemon))
 		if t.Failed() {
-			for _, who := range []string{"daemon", "second"} {
-				if text, err := os.ReadFile(r.Path(r.log(who) + ".log")); err == nil {
-					t.Logf("last of %s:\n%s", who, text[max(0, len(text)-8000):])
+			logs, _ := filepath.Glob(r.own("*.log")) // for its text alone
+			for _, log := range logs {
+				if text, err := os.ReadFile(log); err == nil {
+					t.Logf("last of %s:\n%s", filepath.Base(log), text[max(0, len(text)-8000):])
 				}
 			}
 		}
@@ -188,7 +192,7 @@ func (r *trial) scene() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	out, err := r.Cluster.Output(ctx, sandbox.Account{}, "sh", "-c", "squeue -a; sinfo -a -N -o '%N %P %T %E'")
-	return fmt.Sprintf("%s%v\n%s%s", out, err, r.command("status"), r.command("rentals"))
+	return fmt.Sprintf("%s%v\n%s%s", out, err, r.command("status"), r.command("rentals")+r.command("news"))
 }
 
 // command runs one of the command line's and returns what it printed.
@@ -229,7 +233,8 @@ type job struct{ id, name string }
 // submit sends a job that needs a machine of its own for so many seconds.
 func (r *trial) submit(seconds int, args ...string) *job {
 	r.t.Helper()
-	j := &job{name: fmt.Sprintf("%s-%d", r.name, len(r.jobs))}
+	r.sent++
+	j := &job{name: fmt.Sprintf("%s-%d", r.name, r.sent)}
 	log := filepath.Join(r.Scratch(sandbox.Alice), j.name+".log")
 	script := fmt.Sprintf(`#!/bin/bash
 #SBATCH --nodes=1 --ntasks-per-node=1 --cpus-per-task=4 --mem=2000 --gres=gpu:a100:8 --time=10 --requeue --output=/dev/null
@@ -264,8 +269,8 @@ func (r *trial) over(most int) {
 		return !slices.ContainsFunc(r.jobs, func(j *job) bool { _, n := r.record(j); return n == 0 })
 	})
 	for _, j := range r.jobs {
-		starts, ends := r.record(j)
 		got, err := r.Cluster.WaitJob(r.t.Context(), j.id, "COMPLETED")
+		starts, ends := r.record(j)
 		if err != nil || got.State != "COMPLETED" || starts != 1 || ends != 1 {
 			r.t.Errorf("job %s is %s, %v: started %d times and ended %d times, want once", j.id, got.State, err, starts, ends)
 		}
@@ -354,10 +359,10 @@ mode: burst
 zone: UTC
 roles: {admins: [root], approvers: [root]}
 accounts: [{account: "*", to: research/vision}]
-defaults: {most: 40, idle: 2s, life: 15m, wait: 1s}
+defaults: {most: 40, idle: 1s, life: 15m, wait: 1s}
 rules:
-  - name: all
-    when: job.nodes > 0
+  - name: all but those that fill the local nodes
+    when: job.name != "block"
     class: P1
 budgets: [{account: test/research/vision, every: day, limit: 100000 USD, approvers: [root]}]
 `
