@@ -1,14 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/engine"
+	"spillway.sh/spillway/bridge/store"
 	"spillway.sh/spillway/slurm"
 )
 
@@ -60,7 +66,7 @@ func (c *doctorCmd) Run(a *app) error {
 	ctx, cancel := context.WithTimeout(a.ctx, examinationTakes)
 	defer cancel()
 	got := doctorAnswer{OK: true, Findings: []finding{}}
-	got.examineStore(s.config.StateDir)
+	id := got.examineStore(ctx, s.config.StateDir)
 	for _, name := range s.clusterNames() {
 		got.examineCluster(ctx, s.clusters[name])
 	}
@@ -73,6 +79,9 @@ func (c *doctorCmd) Run(a *app) error {
 			classes = append(classes, offers[i].Shape.GPUType)
 		}
 		asked = asked && err == nil
+		if err == nil {
+			got.examineMachines(ctx, s, cloud, id)
+		}
 		switch {
 		case err != nil:
 			got.add(where, slurm.Error, "", "it does not answer: "+err.Error(), "nothing can be rented there", "check url and token of this cloud in "+a.Config)
@@ -108,17 +117,60 @@ func (d *doctorAnswer) examinePolicy(s *site, classes []string, asked bool) {
 	}
 }
 
-func (d *doctorAnswer) examineStore(dir string) {
+// examineStore looks at the folder and at the store in it, and returns the
+// store's id; empty if there is none.
+func (d *doctorAnswer) examineStore(ctx context.Context, dir string) (id string) {
 	info, err := os.Stat(dir)
 	switch {
 	case os.IsNotExist(err):
 		d.add("store", fine, "", dir+" is made at the first start", "")
+		return ""
 	case err != nil:
 		d.add("store", slurm.Error, "", err.Error(), "the store cannot be opened", "run this as the account that runs the daemon")
+		return ""
 	case info.Mode().Perm()&0o077 != 0:
 		d.add("store", slurm.Error, "", dir+" can be entered by others", "the keys of the enrolment are in it", "chmod 700 "+dir)
 	default:
 		d.add("store", fine, "", dir+" is its owner's alone", "")
+	}
+	db, err := store.OpenReadOnly(ctx, dir, store.Options{})
+	switch {
+	case errors.Is(err, store.ErrNoStore), errors.Is(err, store.ErrOlder):
+		return "" // the next start makes it, or upgrades it
+	case errors.Is(err, store.ErrCorrupt):
+		d.add("store", slurm.Error, "", err.Error(), "nothing is rented and nothing is known of what runs", "systemctl stop spillway", "spillway adopt")
+		return ""
+	case err != nil:
+		d.add("store", slurm.Error, "", err.Error(), "the store cannot be opened")
+		return ""
+	}
+	id = db.StoreID()
+	if err := db.Close(); err != nil {
+		d.add("store", slurm.Warning, "", err.Error(), "")
+	}
+	return id
+}
+
+// examineMachines finds machines of this site that the store in place did not
+// rent: it is new, or one too many.
+func (d *doctorAnswer) examineMachines(ctx context.Context, s *site, cloud engine.Cloud, id string) {
+	stores := map[string]int{}
+	for _, cluster := range s.clusterNames() {
+		l, err := cloud.List(ctx, cmp.Or(id, "-"), cluster)
+		if err != nil || !l.Complete {
+			d.add("cloud "+cloud.Name(), slurm.Warning, "", "it does not list all of its machines", "whether another store has some there is not known")
+			return
+		}
+		for i := range l.Instances {
+			in := &l.Instances[i]
+			if of := in.Tags[bridge.TagStore]; of != "" && of != id && in.State != bridge.InstanceGone && in.Tags[bridge.TagCluster] == cluster {
+				stores[of]++
+			}
+		}
+	}
+	for _, of := range slices.Sorted(maps.Keys(stores)) {
+		d.add("cloud "+cloud.Name(), slurm.Error, "store "+of, fmt.Sprintf("%s of this cluster, rented by another store", desk.Count(stores[of], "machine")),
+			"nothing is rented beside them: either that store is lost, or another daemon has it", "systemctl stop spillway", "spillway adopt --store-id "+of)
 	}
 }
 

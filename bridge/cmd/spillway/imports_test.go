@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"bridge/bill":            {"bridge"},
 	"bridge/calendar":        {"bridge"},
 	"bridge/usage":           {"bridge"},
+	"bridge/adopt":           {"bridge", "bridge/store"},
 	"bridge/books":           {"bridge", "bridge/desk", "bridge/store"},
 	"bridge/engine":          {"bridge", "bridge/ledger"},
 	"bridge/store":           {"bridge", "bridge/ledger"},
