@@ -35,6 +35,8 @@ type Options struct {
 	// at run time instead are lost at a restart of slurmctld, and with them the
 	// jobs that run there.
 	Overlays int
+	// KillWait is how many seconds pass from SIGTERM to SIGKILL; 0 means 5.
+	KillWait int
 	// ExtraConf is added to slurm.conf as it is.
 	ExtraConf string
 	// Accounting adds slurmdbd and MariaDB and with them operators and
@@ -67,6 +69,7 @@ func (o Options) withDefaults() (Options, error) {
 	setCount(&o.MemoryMiB, 64000)
 	setCount(&o.GPUs, 8)
 	setCount(&o.MaxNodeCount, 64)
+	setCount(&o.KillWait, 5)
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}

@@ -275,7 +275,7 @@ func (c *Controller) editJobs(a *answer, id string, rest []setting) {
 		list[0].joined = false
 	}
 	all := list
-	list = slices.DeleteFunc(slices.Clone(list), func(j *job) bool { return j.ended() })
+	list = slices.DeleteFunc(slices.Clone(list), (*job).finished)
 	if len(list) == 0 {
 		if all[0].task >= 0 && len(all) > 1 {
 			a.fail("%d_%s: Job has already finished", all[0].number, taskList(tasksOf(all)))
@@ -324,7 +324,7 @@ func (c *Controller) editJob(j *job, s setting) string {
 		c.begin(j, begin)
 		return ""
 	}
-	if j.state != pending || j.completing {
+	if j.state != pending {
 		return "Job is no longer pending execution"
 	}
 	names := strings.Split(s.value, ",")
@@ -395,7 +395,7 @@ func (c *Controller) releases(a *answer, id string) {
 		a.fail("Invalid job id specified for job %s\nslurm_suspend error: Invalid job id specified", id)
 		return
 	}
-	list = slices.DeleteFunc(list, func(j *job) bool { return j.ended() })
+	list = slices.DeleteFunc(list, (*job).finished)
 	if len(list) == 0 {
 		a.fail("Job has already finished for job %s\nslurm_suspend error: Job has already finished", id)
 		return

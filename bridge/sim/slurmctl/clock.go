@@ -126,17 +126,13 @@ func (c *Controller) happen(now time.Time) {
 	if !c.awake(now) {
 		return
 	}
-	if held := c.held; len(held) > 0 {
-		c.held = nil
-		for _, do := range held {
-			do()
-		}
+	held := c.held
+	c.held = nil
+	for _, m := range held { // in the order in which all of it came in
+		c.duties(m.at, now)
+		m.do()
 	}
-	for _, j := range c.active {
-		if at := c.nextOf(j); !at.IsZero() && !at.After(now) {
-			c.due(j, now)
-		}
-	}
+	c.duties(now, now)
 	c.active = slices.DeleteFunc(c.active, func(j *job) bool { return j.forgotten })
 	for _, name := range slices.Clone(c.names) {
 		n := c.nodes[name]
@@ -151,6 +147,15 @@ func (c *Controller) happen(now time.Time) {
 	if !c.backfillAt.IsZero() && !c.backfillAt.After(now) {
 		c.backfillAt = time.Time{}
 		c.pass(now, true)
+	}
+}
+
+// duties are what is due for jobs until a moment, and is done now.
+func (c *Controller) duties(until, now time.Time) {
+	for _, j := range c.active {
+		if at := c.nextOf(j); !at.IsZero() && !at.After(until) && !j.forgotten {
+			c.due(j, now)
+		}
 	}
 }
 

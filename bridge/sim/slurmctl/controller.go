@@ -22,9 +22,9 @@ type Controller struct {
 	booted     time.Time
 	stopped    bool
 	hungUntil  time.Time
-	held       []func() // what came in while it hung
-	jobs       []*job   // all there ever were, in order of submission
-	active     []*job   // those that are not forgotten
+	held       []message // what came in while it hung
+	jobs       []*job    // all there ever were, in order of submission
+	active     []*job    // those that are not forgotten
 	byID       map[int][]*job
 	nodes      map[string]*node
 	names      []string // of nodes, in their order
@@ -37,6 +37,12 @@ type Controller struct {
 	calls      map[string]int // requests by kind, since slurmctld's start
 	kinds      []string
 	asked      map[string]bool // kinds of commands so far
+}
+
+// message is something that slurmctld was sent while it hung.
+type message struct {
+	at time.Time
+	do func()
 }
 
 // passDelay is how long after a change the queue is looked at.
@@ -181,7 +187,7 @@ func (c *Controller) Cancel(id bridge.JobID) {
 		cancel()
 		return
 	}
-	c.held = append(c.held, cancel) // the owner tries until it works
+	c.held = append(c.held, message{c.at, cancel}) // the owner tries until it works
 }
 
 // Register is a slurmd that starts: of a machine that is new, as a dynamic node,

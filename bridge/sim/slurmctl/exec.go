@@ -105,7 +105,7 @@ func (c *Controller) send(ctx context.Context, a *answer, r request) error {
 			return c.await(ctx, a, r, now)
 		}
 		c.mu.Unlock()
-		if tries*time.Second >= c.options.MessageTimeout-time.Second {
+		if tries*time.Second >= c.options.MessageTimeout {
 			a.trouble(r, away)
 			return nil
 		}
@@ -119,11 +119,11 @@ func (c *Controller) send(ctx context.Context, a *answer, r request) error {
 // wakes up, whether or not somebody still waits. It is called with the lock held.
 func (c *Controller) await(ctx context.Context, a *answer, r request, now time.Time) error {
 	late := make(chan *answer, 1)
-	c.held = append(c.held, func() {
+	c.held = append(c.held, message{now, func() {
 		a := &answer{}
 		r.do(a)
 		late <- a
-	})
+	}})
 	wait := min(c.hungUntil.Sub(now), c.options.MessageTimeout)
 	c.mu.Unlock()
 	if err := pause(ctx, wait); err != nil {

@@ -3,6 +3,7 @@ package slurmctl_test
 import (
 	stdcmp "cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -24,6 +25,8 @@ import (
 var (
 	first, second = bridge.NodeName("r-0013", 0), bridge.NodeName("r-0013", 1)
 	pair          = rental(2)
+	third         = bridge.NodeName("r-0013", 2)
+	alone         = &bridge.Rental{ID: "r-0013", Origin: "gpu", Machines: []bridge.Machine{{Node: third}}}
 )
 
 const minute = time.Minute
@@ -140,17 +143,43 @@ var table = []step{
 		return p.submit(
 			slurmctl.Job{Name: "quick", GPUs: 1, MemoryMiB: 100, Work: time.Second},
 			slurmctl.Job{Name: "broken", GPUs: 1, MemoryMiB: 100, Work: time.Second, Fails: true},
-			slurmctl.Job{Name: "deaf", GPUs: 2, MemoryMiB: 100, Work: 10 * minute, Limit: 10 * minute, Grace: 5 * time.Second, Restartable: true},
-			slurmctl.Job{Name: "stubborn", GPUs: 2, MemoryMiB: 100, Work: 10 * minute, Limit: 10 * minute, Grace: 5 * time.Second},
+			deaf("requeued", true), deaf("ended", false), deaf("asked", true), deaf("told", false),
 		)
 	}},
-	{name: "while the deaf ones end", wait: time.Millisecond, do: both(
-		raw("scontrol requeue Incomplete {deaf}", "scancel {stubborn}", "scontrol requeue Incomplete {deaf}", "scontrol update JobId={deaf} StartTime=now",
-			"scontrol update JobId={deaf} AdminComment=on~its~way", "scancel --signal=USR1 --batch --verbose {deaf}", "scontrol update JobId={deaf} Partition=gpu", "scontrol update JobId={stubborn} AdminComment=x"),
-		call("Expedite", func(ctx context.Context, p *play) error { _, err := p.cluster.Expedite(ctx, p.ids["deaf"]); return err }),
+	{name: "while the deaf ones end", wait: time.Millisecond, hides: []string{"asked", "told"}, do: raw("scontrol requeue Incomplete {requeued}", "scancel {ended}")},
+	{name: "what is refused while they do", wait: 15 * time.Second, shows: []string{"asked", "told"}, do: both(
+		raw("scontrol requeue Incomplete {asked}", "scancel {told}", "scontrol requeue Incomplete {asked}", "scontrol update JobId={asked} StartTime=now",
+			"scontrol update JobId={asked} AdminComment=on~its~way", "scancel --signal=USR1 --batch --verbose {asked}", "scontrol update JobId={asked} Partition=gpu",
+			"scontrol update JobId={told} AdminComment=x", "scontrol release {told}"),
+		call("Expedite", func(ctx context.Context, p *play) error {
+			_, err := p.cluster.Expedite(ctx, p.ids["asked"])
+			return err
+		}),
 	)},
-	{name: "and when they have", do: func(context.Context, *play) string { return "" }},
-	{name: "the rest goes", do: raw("scancel {deaf}", "scancel {single}", "scancel {later}", "scancel {after}")},
+	{name: "the rest goes", do: raw("scancel {requeued}", "scancel {asked}", "scancel {single}", "scancel {later}", "scancel {after}")},
+}
+
+// deaf is a job whose script does not hear SIGTERM.
+func deaf(name string, restartable bool) slurmctl.Job {
+	return slurmctl.Job{Name: name, GPUs: 2, MemoryMiB: 100, Work: 10 * minute, Limit: 10 * minute, Grace: killWait, Restartable: restartable}
+}
+
+// killWait is long enough for what is asked while a job ends.
+const killWait = 10 * time.Second
+
+// silence is what slurmctld makes of a machine that does not answer any more. It
+// takes its time, and is compared when there is time.
+var silence = []step{
+	{name: "a third machine serves a job", do: func(ctx context.Context, p *play) string {
+		p.side.join(third)
+		p.submit(
+			slurmctl.Job{Name: "blocks", Nodes: 2, GPUs: 8, MemoryMiB: 1000, Work: 20 * minute, Limit: 20 * minute},
+			slurmctl.Job{Name: "stays", GPUs: 8, MemoryMiB: 1000, Work: 20 * minute, Limit: 20 * minute, Restartable: true},
+		)
+		return p.said(errors.Join(p.cluster.Admit(ctx, alone, []string{third}), p.cluster.Route(ctx, alone, p.ids["stays"])))
+	}},
+	{name: "it falls silent", wait: minute, do: func(_ context.Context, p *play) string { p.side.lose(third); return "" }},
+	{name: "its record goes", do: call("Dismiss", func(ctx context.Context, p *play) error { return p.cluster.Dismiss(ctx, alone, []string{third}) })},
 }
 
 // realOnly are methods of the adapter that no simulated cluster answers: they
@@ -162,7 +191,11 @@ var realOnly = []string{"Name", "UserData", "Enrolment"}
 // the simulated one must not be asked: see asked.txt, which the simulator's own
 // tests are held to.
 func TestSimulatedSlurmAnswersAsTheRealOne(t *testing.T) {
-	want, asked, called := simulate(t)
+	table := table
+	if os.Getenv("SPILLWAY_SOAK") != "" {
+		table = slices.Concat(table, silence)
+	}
+	want, asked, called := simulate(t, table)
 	compareAsked(t, asked)
 	adapter := reflect.TypeFor[engine.Scheduler]()
 	for i := range adapter.NumMethod() {
@@ -171,7 +204,7 @@ func TestSimulatedSlurmAnswersAsTheRealOne(t *testing.T) {
 		}
 	}
 	r := &real{t: t, machines: map[string]*sandbox.Machine{}}
-	r.cluster = slurmtest.New(t, slurmtest.Options{Overlays: 3})
+	r.cluster = slurmtest.New(t, slurmtest.Options{Overlays: 3, KillWait: int(killWait.Seconds())})
 	t.Cleanup(func() {
 		for name := range r.machines {
 			r.lose(name)
@@ -186,7 +219,7 @@ func TestSimulatedSlurmAnswersAsTheRealOne(t *testing.T) {
 			t.Errorf("%s: answers (-real +simulated):\n%s", s.name, diff)
 		}
 		shows := p.look(t.Context())
-		for time.Since(began) < patience && shows != want[i].shows {
+		for time.Since(began) < max(patience, 3*s.wait/2) && shows != want[i].shows {
 			time.Sleep(100 * time.Millisecond)
 			shows = p.look(t.Context())
 		}
@@ -225,10 +258,12 @@ func difference(real, simulated string) string {
 }
 
 // simulate plays the table against the simulated cluster.
-func simulate(t *testing.T) (out []outcome, asked, called []string) {
+func simulate(t *testing.T, table []step) (out []outcome, asked, called []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := simulated{slurmctl.New(local())}
+		o := local()
+		o.KillWait = killWait
+		s := simulated{slurmctl.New(o)}
 		p := newPlay(t, s)
 		for i := range table {
 			did := p.do(t.Context(), &table[i])

@@ -72,8 +72,8 @@ func (c *Controller) finish(j *job, now time.Time) {
 	default:
 		j.saved = j.Work
 	}
+	c.closeStart(j, j.dead, why) // slurmctld may hear of it later
 	j.end, j.dead = now, time.Time{}
-	c.closeStart(j, now, why)
 	for _, n := range c.nodesOf(j) {
 		n.free(j)
 	}

@@ -115,7 +115,7 @@ func (r *real) submit(j slurmctl.Job) bridge.JobID {
 	r.t.Helper()
 	script := "#!/bin/bash\n"
 	switch {
-	case j.Grace >= 5*time.Second:
+	case j.Grace >= killWait:
 		script += "trap '' TERM\n"
 	case j.Grace > 0:
 		script += fmt.Sprintf("trap 'sleep %g; exit' TERM\n", j.Grace.Seconds())

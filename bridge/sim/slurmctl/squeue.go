@@ -160,12 +160,12 @@ func (c *Controller) rows(s *selection) []row {
 // rank is the place of a job's state among the states.
 func rank(j *job) int {
 	switch {
-	case j.completing:
-		return 2
-	case j.state == running:
+	case j.completing: // a flag above the number, which makes it negative
+		return 0
+	case j.state == pending:
 		return 1
 	}
-	return 0
+	return 2
 }
 
 func (s *selection) wants(j *job) bool {

@@ -88,7 +88,11 @@ func (j *job) id() bridge.JobID {
 }
 
 // ended reports whether it is over, its processes included.
-func (j *job) ended() bool { return j.state != pending && j.state != running && !j.completing }
+func (j *job) ended() bool { return j.finished() && !j.completing }
+
+// finished reports whether its end is decided, whether or not its processes are
+// gone.
+func (j *job) finished() bool { return j.state != pending && j.state != running }
 
 // holds reports whether it has nodes.
 func (j *job) holds() bool { return j.state == running || j.completing }
