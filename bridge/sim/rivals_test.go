@@ -258,6 +258,8 @@ func (o *takeover) judge(t *testing.T) {
 		return
 	case !o.gone.Replaced():
 		t.Errorf("stopped at %s, the old leader has not ended by itself because it was replaced", o.moment)
+	case o.old.held == 0:
+		t.Errorf("stopped at %s, nothing was held", o.moment)
 	case o.ended.Sub(o.since) > 3*time.Minute:
 		t.Errorf("stopped at %s, the old leader went on for %s", o.moment, o.ended.Sub(o.since))
 	}

@@ -158,7 +158,7 @@ func (c *Checker) noMoreThanApproved(s *Sight) {
 func (c *Checker) intentComesBeforeCreate(s *Sight) {
 	for i := range s.Calls {
 		w := &s.Calls[i]
-		if w.Err == nil && w.Token != "" && w.State.Held() {
+		if w.stores() && w.Err == nil && w.Token != "" && w.State.Held() {
 			if at, ok := c.past.intents[w.Token]; !ok || w.Ended.Before(at) {
 				c.past.intents[w.Token] = w.Ended
 			}
@@ -254,7 +254,7 @@ func (c *Checker) hidden(m *Machine, at time.Time) bool {
 func (c *Checker) othersAreLeftAlone(s *Sight) {
 	for i := range s.Calls {
 		call := &s.Calls[i]
-		if call.Method != "Terminate" && call.Method != "Extend" || call.Port == "Store" {
+		if call.Method != "Terminate" && call.Method != "Extend" || call.stores() {
 			continue
 		}
 		for _, id := range call.IDs {

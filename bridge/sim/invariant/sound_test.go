@@ -172,7 +172,12 @@ var sound = map[string]map[string]func(*tale){
 		l.rental(waits).AskUntil = at(reserved).Add(time.Second)
 	}},
 	"I22": {"nobody waits to hear that a cloud has accepted": func(l *tale) { l.sights[created].News = nil }},
-	"I23": {"a write that changed nothing": func(l *tale) { l.add(created, *l.method(created, "Save")) }},
+	"I23": {
+		"a write that changed nothing": func(l *tale) { l.add(created, *l.method(created, "Save")) },
+		"what a call to the scheduler was about is old": func(l *tale) {
+			l.add(runs, Call{Port: "Scheduler", Of: "main", Method: "Admit", Rental: id, State: bridge.StateJoining, Version: 3})
+		},
+	},
 	"I24": {
 		"the old bridge only reads": func(l *tale) {
 			l.cut(runs)

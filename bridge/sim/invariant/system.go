@@ -44,7 +44,7 @@ func steps(from, to bridge.State) int {
 func (c *Checker) statesFollowTheTable(s *Sight) {
 	written := map[bridge.RentalID][]*Call{}
 	for i := range s.Calls {
-		if w := &s.Calls[i]; w.Err == nil && w.Rental != "" && w.State != "" && w.Version > 0 {
+		if w := &s.Calls[i]; w.stores() && w.Err == nil && w.Rental != "" && w.State != "" && w.Version > 0 {
 			written[w.Rental] = append(written[w.Rental], w)
 		}
 	}
@@ -88,8 +88,11 @@ func (c *Checker) statesFollowTheTable(s *Sight) {
 	}
 }
 
+// stores reports whether a call goes to the store.
+func (c *Call) stores() bool { return c.Port == "Store" || c.Port == "Writer" || c.Port == "Rentals" }
+
 // reads are the calls to a store that write nothing.
-var reads = []string{"StoreID", "Epoch", "Live", "Balances", "Marks"}
+var reads = []string{"StoreID", "Epoch", "Live", "Balances", "Marks", "Rental"}
 
 // onlyTheNewestEpochWrites is I24: once a bridge has taken over a store, no
 // write of one before is accepted.
@@ -100,7 +103,7 @@ func (c *Checker) onlyTheNewestEpochWrites(s *Sight) {
 	}
 	for i := range s.Calls {
 		w := &s.Calls[i]
-		if w.Port != "Store" && w.Port != "Writer" || w.Err != nil || w.Epoch == 0 || slices.Contains(reads, w.Method) {
+		if !w.stores() || w.Err != nil || w.Epoch == 0 || slices.Contains(reads, w.Method) {
 			continue
 		}
 		if w.Epoch < newest && !w.Begun.Before(since) {
@@ -202,7 +205,7 @@ func (c *Checker) aQuietSystemWritesNothing(s *Sight) {
 		return
 	}
 	for i := range s.Calls {
-		if call := &s.Calls[i]; call.Port != "Store" && call.Port != "Writer" && slices.Contains(outward, call.Method) {
+		if call := &s.Calls[i]; !call.stores() && slices.Contains(outward, call.Method) {
 			c.report(s, "I26", "%s.%s was called at %s, and nothing was there to do", call.Port, call.Method, call.Begun.UTC().Format(time.RFC3339))
 		}
 	}
