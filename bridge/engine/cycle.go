@@ -43,8 +43,10 @@ type look struct {
 // memory is what the engine knows and may forget: after a crash all of it is
 // found again, at worst one call later.
 type memory struct {
-	last    time.Time // of the cycle before
-	started bool      // the store's highest time has been compared
+	last    time.Time     // of the cycle before
+	begun   time.Time     // of the cycle before, by the host's own count
+	ahead   time.Duration // of the host's clock, since that stepped back; else zero
+	started bool          // the store's highest time has been compared
 	live    map[bridge.RentalID]bridge.Rental
 	unsaved map[bridge.RentalID]unsaved
 	queues  map[string]*sight

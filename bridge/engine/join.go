@@ -184,14 +184,14 @@ func (e *Engine) admit(ctx context.Context, c *cycle, r *bridge.Rental, q *sight
 	if err != nil {
 		return fmt.Errorf("admit rental %s: %w", r.ID, err)
 	}
-	e.memory.members[r.ID], e.memory.memberAt[r.ID] = nodes, e.o.Clock()
+	e.memory.members[r.ID], e.memory.memberAt[r.ID] = nodes, e.time()
 	if r.State == bridge.StateJoining {
 		if err := move(r, bridge.EventJoined, bridge.ReasonAdmitted, c.now); err != nil {
 			return err
 		}
 		r.IdleSince = c.now
 		n := c.tell(bridge.NewsAdmitted, r)
-		n.At = e.o.Clock() // what runs is measured from here, not from the look that found it ready
+		n.At = e.time() // what runs is measured from here, not from the look that found it ready
 		if err := e.save(ctx, c, r, n); err != nil {
 			return err
 		}

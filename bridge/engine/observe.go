@@ -156,7 +156,7 @@ func (e *Engine) readStore(ctx context.Context, c *cycle) error {
 		}
 	}
 	e.believe(c)
-	return e.resave(ctx, c)
+	return errors.Join(e.markTime(ctx, c), e.resave(ctx, c))
 }
 
 func (e *Engine) takeQueues(c *cycle) error {
@@ -171,7 +171,7 @@ func (e *Engine) takeQueues(c *cycle) error {
 		case ok:
 			delete(e.memory.health, key)
 			e.memory.took[name] = cmp.Or(q.Cost, r.took)
-			q.Cluster = name
+			q.Cluster, q.ObservedAt = name, q.ObservedAt.Add(e.memory.ahead) // by the loop's own count
 			if old := e.memory.queues[name]; old != nil && c.now.Sub(old.ObservedAt) > e.queueAge(name) {
 				e.memory.back[name] = c.now
 			}

@@ -106,7 +106,7 @@ func (e *Engine) create(ctx context.Context, c *cycle, r *bridge.Rental) error {
 		}
 	}
 	if e.memory.sentAt[r.ID].IsZero() {
-		e.gauges.sent.Observe(max(e.o.Clock().Sub(r.Since), 0).Seconds())
+		e.gauges.sent.Observe(max(e.time().Sub(r.Since), 0).Seconds())
 	}
 	delete(e.memory.unsent, r.ID)
 	e.memory.sentAt[r.ID] = c.now

@@ -77,7 +77,7 @@ func (e *Engine) alert(ctx context.Context, c *cycle, r *bridge.Rental, nodes []
 		n := c.tell(bridge.NewsDrained, r)
 		n.Why, n.Node = bridge.ReasonNotice, fresh[0]
 		if at := noticedAt(r); !at.IsZero() {
-			n.Took = max(e.o.Clock().Sub(at), 0)
+			n.Took = max(e.time().Sub(at), 0)
 			e.gauges.drained.Observe(n.Took.Seconds())
 		}
 		news = append(news, n)
