@@ -26,10 +26,11 @@ build: ## build bin/spillway
 	@$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./bridge/cmd/spillway
 
 .PHONY: demo
-demo: ## a real Slurm queue overflows into rented machines, and drains (AUTO=1 decides by itself; OUTPUT=json)
-	@deploy/setup/packages.sh demo
+demo: ## a real Slurm queue overflows into rented machines, and drains (AUTO=1 decides by itself; OUTPUT=json; SCHEDULER=sim needs no root)
+	@$(if $(filter sim,$(SCHEDULER)),true,deploy/setup/packages.sh demo)
 	@$(MAKE) --no-print-directory build >&2
-	@$(BIN) demo $(if $(AUTO),--auto) $(if $(filter json,$(OUTPUT)),--output json) $(if $(SLURM),--slurm $(SLURM))
+	@$(BIN) demo $(if $(AUTO),--auto) $(if $(filter json,$(OUTPUT)),--output json) $(if $(SLURM),--slurm $(SLURM)) \
+		$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(SEED),--seed $(SEED))
 
 .PHONY: test
 test: ## all tests: real Slurm, real kill -9, the demo itself (root or sudo; Debian)
