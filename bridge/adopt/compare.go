@@ -2,6 +2,9 @@ package adopt
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -30,43 +33,57 @@ func (f *Found) compare(r *bridge.Rebuilt, b *books) {
 	}
 }
 
-// order is how far along a rental is.
-var order = map[bridge.State]int{
-	bridge.StateLaunching: 1, bridge.StateJoining: 2, bridge.StateAdmitted: 3, bridge.StateDraining: 4, bridge.StateReleasing: 5,
-}
+// How far along rentals and machines are.
+var (
+	far = map[bridge.State]int{
+		bridge.StateLaunching: 1, bridge.StateJoining: 2, bridge.StateAdmitted: 3, bridge.StateDraining: 4, bridge.StateReleasing: 5,
+	}
+	farMachine = map[bridge.MachineState]int{
+		bridge.MachineIntended: 1, bridge.MachineCreated: 2, bridge.MachineJoined: 3, bridge.MachineNoticed: 4, bridge.MachineReleasing: 5, bridge.MachineGone: 6,
+	}
+)
 
 // catchUp brings a held row to where its machines are found: further on, never
-// back; with the machines that it lacks, and as long a life as the clouds were
-// told.
+// back; with the machines and jobs that it lacks, and as long a life as the
+// clouds were told.
 func catchUp(was bridge.Rental, found *bridge.Rental) (next bridge.Rental, changed bool) {
 	next = was
-	next.Machines = append([]bridge.Machine{}, was.Machines...)
+	next.Machines, next.Jobs = slices.Clone(was.Machines), slices.Clone(was.Jobs)
 	if found.Expires.After(was.Expires) {
-		next.Expires, changed = found.Expires, true
+		next.Expires = found.Expires
 		if more, err := found.Hold.Cmp(was.Hold); err == nil && more > 0 {
 			next.Hold = found.Hold
 		}
 	}
-	known := map[string]bool{}
-	for i := range was.Machines {
-		known[was.Machines[i].ID] = true
-	}
-	for i := range found.Machines {
-		m := &found.Machines[i]
-		if m.ID == "" || known[m.ID] || i >= len(next.Machines) || next.Machines[i].ID != "" {
-			continue
+	for i := range next.Machines {
+		if i < len(found.Machines) {
+			meet(&next.Machines[i], &found.Machines[i])
 		}
-		next.Machines[i], changed = *m, true
 	}
-	if order[found.State] > order[was.State] && was.State != bridge.StateReleasing {
-		next.State, next.Since, next.Why = found.State, found.Since, found.Why
-		next.Jobs, next.Running, next.IdleSince = found.Jobs, found.Running, found.IdleSince
-		for i := range next.Machines {
-			if i < len(found.Machines) && next.Machines[i].ID == found.Machines[i].ID {
-				next.Machines[i].State, next.Machines[i].Joined = found.Machines[i].State, found.Machines[i].Joined
-			}
+	for _, j := range found.Jobs {
+		if !slices.Contains(next.Jobs, j) {
+			next.Jobs = append(next.Jobs, j)
 		}
-		changed = true
 	}
-	return next, changed
+	if far[found.State] > far[was.State] {
+		next.State, next.Since, next.Why, next.IdleSince = found.State, found.Since, found.Why, found.IdleSince
+	}
+	if len(found.Running) > 0 {
+		next.Running, next.IdleSince = found.Running, time.Time{}
+	}
+	return next, !reflect.DeepEqual(was, next)
+}
+
+// meet brings a machine's row up to what is found in its place.
+func meet(m, found *bridge.Machine) {
+	switch {
+	case found.ID == "" || m.ID != "" && m.ID != found.ID:
+	case m.ID == "":
+		*m = *found
+	case farMachine[found.State] > farMachine[m.State]:
+		m.State, m.Stopped, m.NoticeAt, m.ReclaimAt = found.State, found.Stopped, found.NoticeAt, found.ReclaimAt
+		if m.Joined.IsZero() {
+			m.Joined = found.Joined
+		}
+	}
 }

@@ -21,28 +21,36 @@ import (
 // its life: a gang of two that works, one of which a machine is late, a spot
 // machine, one that was extended, one asked for by hand that a job uses, one by
 // hand that nobody uses, and one that is to go when its job has ended.
-func (w *world) fleet() (jobs []bridge.JobID) {
+func (w *world) fleet(moment func(string)) (jobs []bridge.JobID) {
 	w.t.Helper()
 	w.terms.Idle = 40 * time.Minute
 	w.a.sell(bridge.Spot, 3, 100)
 	w.start()
 	work := func(d time.Duration) func(*job) { return func(j *job) { j.work, j.limit = d, d+30*time.Minute } }
+	moment("when nothing is rented")
 	w.cluster.submit("gang", 2, 8, 0, work(60*time.Minute))
+	w.until(5*time.Minute, "the gang joins", w.inState(bridge.StateJoining))
+	moment("when the gang joins")
 	w.until(5*time.Minute, "the gang runs", w.state("gang", "running"))
+	moment("when the gang runs")
 	w.terms.Markets = []bridge.Market{bridge.Spot}
 	w.cluster.submit("spot", 1, 8, 0, work(70*time.Minute))
 	w.until(5*time.Minute, "the spot job runs", w.state("spot", "running"))
+	moment("when the spot job runs")
 	w.terms.Markets = []bridge.Market{bridge.OnDemand}
 	w.cluster.submit("longer", 1, 8, 0, work(50*time.Minute))
 	w.until(5*time.Minute, "the longer one runs", w.state("longer", "running"))
 	w.cluster.set(func(c *cluster) { c.jobs["longer"].limit = 3 * time.Hour })
 	w.until(5*time.Minute, "it is extended", func() bool { return w.told(bridge.NewsExtended) == 1 })
+	moment("when it is extended")
 	w.byHand("ann/thesis", "hand")
+	moment("when somebody has asked")
 	w.byHand("ann/spare", "")
 	w.cluster.submit("leaving", 1, 8, 0, work(30*time.Minute))
 	w.until(5*time.Minute, "the leaving one runs", w.state("leaving", "running"))
 	w.change("leaving", func(r *bridge.Rental) { r.ReleaseAt = w.now() })
 	w.until(5*time.Minute, "it drains", w.inState(bridge.StateDraining))
+	moment("when it drains")
 	w.a.setup(func(c *cloud) { c.boot = time.Hour }) // the engine waits a quarter of one
 	w.cluster.submit("late", 2, 8, 0, work(10*time.Minute))
 	w.until(5*time.Minute, "the late gang's machines are there", w.inState(bridge.StateJoining))
@@ -171,8 +179,7 @@ func (w *world) put(files map[string][]byte) {
 	}
 }
 
-// restart ends the daemon and starts it again; between, files are what is left
-// of it.
+// backup ends the daemon and starts it again; the files are of in between.
 func (w *world) backup() map[string][]byte {
 	w.kill()
 	files := w.files()
@@ -213,7 +220,7 @@ func TestLostStoreIsRebuiltExactly(t *testing.T) {
 					copied = w.backup()
 					w.kill()
 				}
-				jobs := w.fleet()
+				jobs := w.fleet(func(string) {})
 				id := w.store.StoreID()
 				w.kill()
 				before, made := w.stored(), w.a.made()+w.b.made()
@@ -225,7 +232,7 @@ func TestLostStoreIsRebuiltExactly(t *testing.T) {
 				if f.Plan != c.plan || f.StoreID != id || len(f.Left) > 0 {
 					t.Errorf("store %s: %s, left %v; want %s: %s", f.StoreID, f.Plan, f.Left, id, c.plan)
 				}
-				if diff := cmp.Diff(known(before), known(w.stored())); diff != "" {
+				if diff := cmp.Diff(known(before), known(w.stored()), sorted); diff != "" {
 					t.Errorf("live set (-before +after):\n%s", diff)
 				}
 				again, err := w.adopt("")
@@ -236,6 +243,96 @@ func TestLostStoreIsRebuiltExactly(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCopyOfAnyMomentIsCompleted holds that whatever copy of the store is put
+// back, the live set is the present one after it was completed.
+func TestCopyOfAnyMomentIsCompleted(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		copies := map[string]map[string][]byte{}
+		w.fleet(func(name string) { copies[name] = w.backup() })
+		w.kill()
+		now, before := w.files(), w.stored()
+		for name, files := range copies {
+			w.put(files)
+			f, err := w.adopt("")
+			if err != nil || f.Plan != adopt.Complete {
+				t.Errorf("%s: %v, %v", name, f, err)
+			}
+			if diff := cmp.Diff(known(before), known(w.stored()), sorted); diff != "" {
+				t.Errorf("%s: live set (-before +after):\n%s", name, diff)
+			}
+			s, err := store.OpenReadOnly(t.Context(), w.dir, store.Options{Now: w.now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := s.CheckLedger(t.Context())
+			if err := errors.Join(err, s.Close()); err != nil || len(report.Faults) > 0 {
+				t.Errorf("%s: %v %v", name, err, report.Faults)
+			}
+		}
+		w.put(now)
+	})
+}
+
+// sorted puts rentals in the order of their ids: that of the books is the order
+// in which they came into them.
+var sorted = cmp.Transformer("sorted", func(rs []bridge.Rental) map[bridge.RentalID]bridge.Rental {
+	out := map[bridge.RentalID]bridge.Rental{}
+	for _, r := range rs {
+		out[r.ID] = r
+	}
+	return out
+})
+
+// TestAdoptIsRunAgain holds that one that was killed, wherever it was, is made
+// whole by the next.
+func TestAdoptIsRunAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.start()
+		copied := w.backup()
+		w.kill()
+		w.fleet(func(string) {})
+		w.kill()
+		before := w.stored()
+		beside := filepath.Join(w.dir, "adopting")
+		for name, cut := range map[string]func(){
+			"a half of a store beside": func() {
+				w.put(nil)
+				w.must(os.MkdirAll(beside, 0o700))
+				w.must(os.WriteFile(filepath.Join(beside, "spillway.db"), []byte("half of a store"), 0o600))
+			},
+			"a store beside, and none in place": func() {
+				whole := w.files()
+				w.put(nil)
+				w.must(os.MkdirAll(beside, 0o700))
+				w.must(os.WriteFile(filepath.Join(beside, "spillway.db"), whole["spillway.db"], 0o600))
+			},
+			"none of the rentals": func() { w.put(copied); w.halfway(0) },
+			"some of the rentals": func() { w.put(copied); w.halfway(3) },
+		} {
+			cut()
+			if _, err := w.adopt(""); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if diff := cmp.Diff(known(before), known(w.stored()), sorted); diff != "" {
+				t.Errorf("%s: live set (-before +after):\n%s", name, diff)
+			}
+			if _, err := os.Stat(beside); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: the store beside is there: %v", name, err)
+			}
+		}
+	})
+}
+
+// halfway adopts so many rentals and is killed then.
+func (w *world) halfway(n int) {
+	w.t.Helper()
+	f, err := adopt.Look(w.t.Context(), w.site(), "")
+	w.must(err)
+	f.Rentals = f.Rentals[:n]
+	_, err = f.Take(w.t.Context())
+	w.must(err)
 }
 
 // goesOn runs the daemon on what was adopted: no job is disturbed, nothing is
@@ -309,5 +406,39 @@ func TestAdoptDoesNothingByHalves(t *testing.T) {
 		if _, err := w.adopt(""); err != nil || len(w.stored()) != 1 {
 			t.Errorf("run again: %v, %d rentals", err, len(w.stored()))
 		}
+	})
+}
+
+// TestCopyWithAQuestionThatWasAnswered holds that a rental which only asks in the
+// copy, and runs by its machines, is held once.
+func TestCopyWithAQuestionThatWasAnswered(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tight()
+		w.cluster.submit("1", 1, 8, 30*time.Minute)
+		w.start()
+		r := w.question()
+		copied := w.backup()
+		if err := w.yes(w.rental()); err != nil {
+			t.Fatal(err)
+		}
+		w.until(5*time.Minute, "running", w.state("1", "running"))
+		time.Sleep(10 * time.Second)
+		w.kill()
+		before := w.stored()
+		w.put(copied)
+		f, err := w.adopt("")
+		if err != nil || len(f.Rentals) != 1 || f.Rentals[0].Was != bridge.StateWaiting || f.Rentals[0].Rental.ID != r.ID {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		after := w.stored()
+		for _, rs := range [][]bridge.Rental{before, after} { // who said yes is not known any more
+			rs[0].ApprovedBy, rs[0].Yeses, rs[0].Digest, rs[0].Revision, rs[0].AskUntil = "", nil, "", 0, time.Time{}
+		}
+		if diff := cmp.Diff(known(before), known(after)); diff != "" {
+			t.Errorf("live set (-before +after):\n%s", diff)
+		}
+		w.start()
+		w.until(time.Hour, "done", w.state("1", "done"))
+		w.settled(time.Hour)
 	})
 }
