@@ -25,7 +25,7 @@ func soak() bool { return os.Getenv("SPILLWAY_SOAK") != "" }
 
 // inTale plays a tale in a bubble of time, with its files in memory where there
 // is such a place: fsync is not what is tested.
-func inTale(t *testing.T, seed uint64, doom *crash.Doom) {
+func inTale(t *testing.T, seed uint64, doom *crash.Doom) (took time.Duration) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "spillway-crash-") //nolint:usetesting // See above.
 	if err != nil {
@@ -37,7 +37,20 @@ func inTale(t *testing.T, seed uint64, doom *crash.Doom) {
 		if t.Failed() {
 			t.Logf("the story:\n%s", strings.Join(x.Story(), "\n"))
 		}
+		took = x.took
 	})
+	return took
+}
+
+// inTime holds a world with deaths against the same one without: it is over within
+// ten cycles of when that was, a death, and of what one that came at the worst
+// moment has to wait for: proof that a create came to nothing.
+func inTime(t *testing.T, took, alone time.Duration, deaths int) {
+	t.Helper()
+	const proof = 7 * time.Minute // older than OrphanAge, and absent for AbsentGap
+	if most := alone + time.Duration(deaths)*(10*cycle+proof); took > most {
+		t.Errorf("it was over after %s; without a death after %s, at most %s is right", took, alone, most)
+	}
 }
 
 // elsewhere are the methods that this world never calls, and where they are.
@@ -81,10 +94,10 @@ func name(points ...string) string {
 
 // alone plays the tale of a seed without a death and returns the points that are
 // worth one.
-func alone(t *testing.T, seed uint64) (points []string) {
+func alone(t *testing.T, seed uint64) (points []string, took time.Duration) {
 	t.Helper()
 	doom := crash.New()
-	inTale(t, seed, doom)
+	took = inTale(t, seed, doom)
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -92,11 +105,11 @@ func alone(t *testing.T, seed uint64) (points []string) {
 	if soak() {
 		most = "3"
 	}
-	return slices.DeleteFunc(doom.Passed(1), func(p string) bool { return !worth(p, most) })
+	return slices.DeleteFunc(doom.Passed(1), func(p string) bool { return !worth(p, most) }), took
 }
 
 func TestINV_I25_TheTaleTellsOfEveryMethod(t *testing.T) {
-	points := alone(t, 1)
+	points, _ := alone(t, 1)
 	t.Logf("%d points", len(points))
 	if len(points) < 66 {
 		t.Errorf("%d points; the plan has 66", len(points))
@@ -130,11 +143,12 @@ func TestINV_I25_KilledAtEveryPoint(t *testing.T) {
 	for seed := uint64(1); seed <= seeds && time.Now().Before(end); seed++ {
 		t.Logf("seed %d", seed)
 		t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) {
-			for _, first := range alone(t, seed) {
+			points, took := alone(t, seed)
+			for _, first := range points {
 				runs += 2
 				t.Run(name(first), func(t *testing.T) {
 					t.Parallel()
-					killed(t, seed, first)
+					killed(t, seed, took, first)
 				})
 			}
 		})
@@ -143,9 +157,9 @@ func TestINV_I25_KilledAtEveryPoint(t *testing.T) {
 }
 
 // killed plays a tale with a death, and with a second one in its recovery.
-func killed(t *testing.T, seed uint64, first string) {
+func killed(t *testing.T, seed uint64, alone time.Duration, first string) {
 	doom := crash.New(first)
-	inTale(t, seed, doom)
+	inTime(t, inTale(t, seed, doom), alone, 1)
 	if !doom.Struck(1) {
 		t.Fatalf("the tale does not come to %s", first)
 	}
@@ -156,7 +170,7 @@ func killed(t *testing.T, seed uint64, first string) {
 	second := recovery[pick(seed, first, min(len(recovery), recoveryMost))]
 	t.Run("then-"+name(second), func(t *testing.T) {
 		doom := crash.New(first, second)
-		inTale(t, seed, doom)
+		inTime(t, inTale(t, seed, doom), alone, 2)
 		if !doom.Struck(2) {
 			t.Errorf("the second bridge does not come to %s", second)
 		}

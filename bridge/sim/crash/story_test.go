@@ -12,6 +12,7 @@ import (
 	"spillway.sh/spillway/bridge/bill"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 	"spillway.sh/spillway/bridge/desk"
+	"spillway.sh/spillway/bridge/engine"
 	"spillway.sh/spillway/bridge/sim"
 	"spillway.sh/spillway/bridge/sim/crash"
 	"spillway.sh/spillway/bridge/sim/invariant"
@@ -27,10 +28,15 @@ type tale struct {
 	t     *testing.T
 	jobs  map[string]bridge.JobID
 	hands map[string]*hand
+	took  time.Duration // from its beginning until all was over
 }
 
-// length is how long things happen in a tale; then what is left ends.
-const length = 75 * time.Minute
+const (
+	// length is how long things happen in a tale; then what is left ends.
+	length = 65 * time.Minute
+	// cycle is the time between two looks that nothing asked for.
+	cycle = 2 * time.Minute
+)
 
 // tell plays the tale of a seed, with a bridge that dies where the doom says. It
 // returns the world at its end.
@@ -38,6 +44,7 @@ func tell(t *testing.T, dir string, seed uint64, doom *crash.Doom) *tale {
 	t.Helper()
 	w, err := sim.New(t.Context(), sim.Setup{
 		Seed: seed, Length: length, Dir: dir, Jobs: -1, Wrap: doom.Wrap, Died: doom.Died, Budgets: budgets,
+		Limits: engine.Limits{Cycle: cycle, ListEvery: 2 * time.Minute, QueueAge: 6 * time.Minute},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +56,9 @@ func tell(t *testing.T, dir string, seed uint64, doom *crash.Doom) *tale {
 	}()
 	x := &tale{World: w, t: t, jobs: map[string]bridge.JobID{}, hands: map[string]*hand{}}
 	x.plot()
+	began := time.Now()
 	err = w.Play(t.Context())
+	x.took = time.Since(began)
 	if err != nil {
 		t.Error(err)
 	}
@@ -73,7 +82,7 @@ var budgets = []bridge.Budget{
 
 // plot is what happens when.
 func (x *tale) plot() {
-	x.submit(0, "block", slurmctl.Job{Nodes: 4, CPUs: 16, Work: 70 * time.Minute, Limit: 3 * time.Hour}) // all of the cluster's own nodes
+	x.submit(0, "block", slurmctl.Job{Nodes: 4, CPUs: 16, Work: 62 * time.Minute, Limit: 3 * time.Hour}) // all of the cluster's own nodes
 	x.submit(time.Minute, "spot", slurmctl.Job{
 		CPUs: 8, GPUs: 4, Work: 25 * time.Minute, Limit: 2 * time.Hour, Restartable: true, SaveOn: "USR1", SaveTakes: 5 * time.Second, Comment: "spillway:checkpoint",
 	})
@@ -172,7 +181,18 @@ type hand struct {
 // grown reports whether a rental by hand has got its later end.
 func (h *hand) grown(x *tale) bool {
 	r, err := x.Store.Rental(x.t.Context(), h.id)
-	return err == nil && r.Expires.After(h.until)
+	return err == nil && (r.Expires.After(h.until) || r.State.Ended())
+}
+
+// with does something with a rental by hand, unless no cloud had anything for it.
+func (x *tale) with(key string, do func(context.Context, *hand) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		h := x.hands[key]
+		if r, err := x.Store.Rental(ctx, h.id); err != nil || r.State.Ended() {
+			return err
+		}
+		return do(ctx, h)
+	}
 }
 
 func (x *tale) rent(key, project string) func(context.Context) error {
@@ -187,8 +207,7 @@ func (x *tale) rent(key, project string) func(context.Context) error {
 
 // extend asks for half an hour more; again in the same words is the same request.
 func (x *tale) extend(key string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		h := x.hands[key]
+	return x.with(key, func(ctx context.Context, h *hand) error {
 		if h.asked.IsZero() {
 			r, err := x.Store.Rental(ctx, h.id)
 			if err != nil || r.Expires.IsZero() {
@@ -198,21 +217,21 @@ func (x *tale) extend(key string) func(context.Context) error {
 		}
 		_, err := x.Desk.Extend(ctx, x.Person("ana"), desk.ExtendRequest{Rental: string(h.id), Seconds: 1800, Asked: h.asked})
 		return err
-	}
+	})
 }
 
 func (x *tale) keep(key string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := x.Desk.Keep(ctx, x.Person("ana"), desk.KeepRequest{Rental: string(x.hands[key].id), Seconds: 1800})
+	return x.with(key, func(ctx context.Context, h *hand) error {
+		_, err := x.Desk.Keep(ctx, x.Person("ana"), desk.KeepRequest{Rental: string(h.id), Seconds: 1800})
 		return err
-	}
+	})
 }
 
 func (x *tale) release(key string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := x.Desk.Release(ctx, x.Person("ana"), desk.ReleaseRequest{Rental: string(x.hands[key].id)})
+	return x.with(key, func(ctx context.Context, h *hand) error {
+		_, err := x.Desk.Release(ctx, x.Person("ana"), desk.ReleaseRequest{Rental: string(h.id)})
 		return err
-	}
+	})
 }
 
 func (x *tale) freeze(on bool) func(context.Context) error {

@@ -159,7 +159,9 @@ func (b *bustle) take(ctx context.Context, i int) {
 	b.mu.Lock()
 	b.taken = append(b.taken, time.Now())
 	b.mu.Unlock()
-	b.fail(ctx, b.r.Fault(ctx, f))
+	if err := b.r.Fault(ctx, f); err != nil && !strings.Contains(err.Error(), "concerns nothing") {
+		b.fail(ctx, err)
+	}
 }
 
 // ask asks the daemon something; the answer of a dead one is an error.

@@ -92,7 +92,7 @@ func (r *rig) configure() {
 // start starts the daemon; it dies at the first of these points that it comes to.
 func (r *rig) start(points []string) *exec.Cmd {
 	r.t.Helper()
-	r.said = len(r.Log("spillway"))
+	r.said = len(r.log())
 	c, err := r.Run("spillway", "env", "SPILLWAY_CRASH_AT="+strings.Join(points, ","), r.Exe, "run", "--config", r.Path("spillway.yaml"))
 	must(r.t, err)
 	return c
@@ -109,7 +109,7 @@ func (r *rig) wait(c *exec.Cmd, most time.Duration) (point string) {
 	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL { //nolint:forcetypeassert // It is one.
 		r.t.Fatalf("the daemon ended by itself: %v\n%s", err, r.tail())
 	}
-	for line := range strings.Lines(r.Log("spillway")[r.said:]) {
+	for line := range strings.Lines(r.log()[r.said:]) {
 		if at, ok := strings.CutPrefix(line, "killed at "); ok {
 			point = strings.TrimSpace(at)
 		}
@@ -118,8 +118,17 @@ func (r *rig) wait(c *exec.Cmd, most time.Duration) (point string) {
 	return point
 }
 
+// log is what all the daemon's lives have written.
+func (r *rig) log() string {
+	text, err := os.ReadFile(r.Path("spillway.log"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.t.Fatal(err)
+	}
+	return string(text)
+}
+
 func (r *rig) tail() string {
-	text := r.Log("spillway")
+	text := r.log()
 	return text[max(0, len(text)-12000):]
 }
 
@@ -196,7 +205,7 @@ mode: burst
 zone: UTC
 roles: {admins: [root], approvers: [root]}
 accounts: [{account: "*", to: research/vision}]
-defaults: {most: 40, idle: 2s, life: 15m, wait: 1s, ask: true, ask_for: 10m, comment: true}
+defaults: {most: 40, idle: 2s, life: 4h, wait: 1s, ask: true, ask_for: 10m, comment: true}
 rules:
   - name: dear
     when: job.name.startsWith("ask")
@@ -204,7 +213,7 @@ rules:
     max_rate: 30 USD/h
     ask_above: 1 USD
   - name: trainers
-    when: job.restartable
+    when: job.restartable && job.name.startsWith("train")
     class: P2
     max_rate: 13 USD/h
     signal: {name: USR1, to: batch, window: 1s, for: all}
@@ -212,6 +221,7 @@ rules:
     when: job.nodes > 0
     class: P1
     max_rate: 30 USD/h
+    ask_above: 20 USD
 budgets: [{account: test/research/vision, every: day, limit: 100000 USD, approvers: [root]}]
 `
 
