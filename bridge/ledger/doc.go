@@ -73,7 +73,7 @@
 //	I04 a key stands for one content                    package store; requests by hand: TestTheSameRequestRentsOnce of package desk
 //	I05 children sum to their parent                    package store
 //	I06 nothing is held without a live rental           package store, killed at any time; TestKilledAtEveryRowOfAWrite
-//	I07 one rental, one set of machines; one request,   TestINV_I25_CrashAtEveryCall and TestC_F08 of package engine;
+//	I07 one rental, one set of machines; one request,   TestINV_I25_KilledAtEveryPoint of package sim/crash, TestC_F08 of package engine;
 //	    one rental                                      TestTheSameKeySentAtOnceRentsOnce of package desk
 //	I08 posted falls by a named entry alone             here
 //	I09 days add up to their month, in any zone         package store
