@@ -19,7 +19,7 @@ func hang() time.Duration {
 	if soak() {
 		return time.Minute
 	}
-	return 8 * time.Second
+	return 6 * time.Second
 }
 
 // quick has looks at the scheduler count for less, so that a shorter hang is as
@@ -31,7 +31,7 @@ var quick = []string{"limits: {", "limits: {max_queue_age: 3s, read: 3s, write: 
 func TestT13_ControllerHangsAndRestarts(t *testing.T) {
 	r := newTrial(t, "control", quick...)
 	r.start()
-	first := r.submit(int(hang().Seconds()) + 14)
+	first := r.submit(500)
 	r.until(time.Minute, "it runs", func() bool { return r.runs(first) })
 	second := r.submit(1)
 	r.until(time.Minute, "a second machine boots", func() bool { return len(r.judge().Live) == 2 })
@@ -43,7 +43,7 @@ func TestT13_ControllerHangsAndRestarts(t *testing.T) {
 			must(t, r.Cluster.ResumeController(context.WithoutCancel(ctx)))
 		}
 	})
-	r.until(hang(), "a person is told", func() bool { return strings.Contains(r.problems(), "queue/control") })
+	r.until(20*time.Second, "a person is told", func() bool { return strings.Contains(r.problems(), "queue/control") })
 	r.pause(hang())
 	if n := len(r.judge().Live); n != 2 {
 		t.Errorf("%d machines are left of two after slurmctld was silent", n)
@@ -51,12 +51,11 @@ func TestT13_ControllerHangsAndRestarts(t *testing.T) {
 	must(t, r.Cluster.ResumeController(ctx))
 	resumed = true
 	r.until(time.Minute, "the second job runs", func() bool { return r.runs(second) })
-	if _, ends := r.record(first); ends > 0 {
-		t.Error("the first job has ended: nothing runs over the restart")
-	}
 	must(t, r.Cluster.StopController(ctx))
 	r.pause(2 * time.Second)
 	must(t, r.Cluster.StartController(ctx))
+	r.pause(2 * time.Second) // in which the first job goes on
+	r.finish(first)
 	r.over(2)
 }
 
@@ -120,7 +119,7 @@ func (r *trial) reserve(node string) {
 func TestT13_ControllerForgetsEverything(t *testing.T) {
 	r := newTrial(t, "forgets", quick...)
 	r.start()
-	j := r.submit(60)
+	j := r.submit(500)
 	r.until(time.Minute, "it runs", func() bool { return r.runs(j) })
 	ctx := t.Context()
 	must(t, r.Cluster.KillController(ctx))

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "spillway-ordeal-")
 	if err == nil {
 		ground.Dir = dir
-		if err = os.Chmod(dir, 0o755); err == nil { //nolint:gosec // Users of the cluster enter it.
+		if err = os.Chmod(dir, 0o755); err == nil {
 			code = m.Run()
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -95,7 +95,7 @@ func newTrial(t *testing.T, name string, edits ...string) *trial {
 	t.Helper()
 	must(t, raised())
 	r := &trial{Stage: &ground, t: t, name: name, edits: edits}
-	must(t, os.MkdirAll(r.own(), 0o755)) //nolint:gosec // Users of the cluster enter it.
+	must(t, os.MkdirAll(r.own(), 0o755))
 	must(t, os.WriteFile(r.own("policy.yaml"), []byte(strings.NewReplacer(edits...).Replace(policy)), 0o600))
 	r.configure("daemon", r.Enrol())
 	r.client = socket.NewClient(r.socket("daemon"))
@@ -230,7 +230,8 @@ func (r *trial) has(states ...bridge.State) bool {
 // job is one submission of alice's.
 type job struct{ id, name string }
 
-// submit sends a job that needs a machine of its own for so many seconds.
+// submit sends a job that needs a machine of its own for so many seconds, or
+// until it is finished.
 func (r *trial) submit(seconds int, args ...string) *job {
 	r.t.Helper()
 	r.sent++
@@ -239,7 +240,7 @@ func (r *trial) submit(seconds int, args ...string) *job {
 	script := fmt.Sprintf(`#!/bin/bash
 #SBATCH --nodes=1 --ntasks-per-node=1 --cpus-per-task=4 --mem=2000 --gres=gpu:a100:8 --time=10 --requeue --output=/dev/null
 echo start $SLURMD_NODENAME >> %[1]s
-for i in $(seq %[2]d); do sleep 1; done
+for i in $(seq %[2]d); do [ -e %[1]s.finish ] && break; sleep 1; done
 echo done >> %[1]s
 `, log, seconds)
 	var err error
@@ -247,6 +248,12 @@ echo done >> %[1]s
 	must(r.t, err)
 	r.jobs = append(r.jobs, j)
 	return j
+}
+
+// finish has a job end now.
+func (r *trial) finish(j *job) {
+	r.t.Helper()
+	must(r.t, os.WriteFile(filepath.Join(r.Scratch(sandbox.Alice), j.name+".log.finish"), nil, 0o644))
 }
 
 // record is how often a job said that it began and that it ended.

@@ -112,7 +112,7 @@ func TestT11_SecondDaemonIsRefused(t *testing.T) {
 	r := newTrial(t, "refused")
 	r.start()
 	r.configure("second", r.Gateway("7444"))
-	out, err := exec.CommandContext(t.Context(), r.Exe, "run", "--config", r.config("second")).CombinedOutput() //nolint:gosec // It is the binary under test.
+	out, err := exec.CommandContext(t.Context(), r.Exe, "run", "--config", r.config("second")).CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() < 1 || !strings.Contains(string(out), "store is in use") {
 		t.Errorf("the second daemon ended with %v: %s", err, out)

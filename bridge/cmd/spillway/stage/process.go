@@ -17,7 +17,7 @@ import (
 // Build builds the binary with build tags into a folder and returns its path.
 func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	exe := filepath.Join(dir, "spillway")
-	c := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", exe, "spillway.sh/spillway/bridge/cmd/spillway") //nolint:gosec // The caller's own tags.
+	c := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", exe, "spillway.sh/spillway/bridge/cmd/spillway")
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary: %w: %s", err, out)
 	}
@@ -31,7 +31,7 @@ func (s *Stage) Start(name string, args ...string) (*exec.Cmd, error) {
 
 // Run runs any program with its output in a log.
 func (s *Stage) Run(name string, args ...string) (*exec.Cmd, error) {
-	log, err := os.OpenFile(s.Path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // Everybody may read it.
+	log, err := os.OpenFile(s.Path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
@@ -39,7 +39,7 @@ func (s *Stage) Run(name string, args ...string) (*exec.Cmd, error) {
 	// Not bound to a context: Close ends it, in the right order. Its own process
 	// group keeps a Ctrl-C at the terminal from reaching it first, and it is told
 	// to end when the one who started it is killed.
-	c := exec.Command(args[0], args[1:]...) //nolint:gosec // The caller's own programs.
+	c := exec.Command(args[0], args[1:]...)
 	c.Stdout, c.Stderr = log, log
 	c.Env = append(os.Environ(), "PATH="+s.Path("bin")+":"+os.Getenv("PATH"))
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

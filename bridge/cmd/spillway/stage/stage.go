@@ -67,7 +67,7 @@ func (s *Stage) StartCluster(ctx context.Context, version string, overlays int, 
 
 // StartClouds starts the clouds' server with a world and waits until it answers.
 func (s *Stage) StartClouds(ctx context.Context, world []byte) error {
-	if err := os.WriteFile(s.Path("world.yaml"), world, 0o644); err != nil { //nolint:gosec // Everybody may know the world.
+	if err := os.WriteFile(s.Path("world.yaml"), world, 0o644); err != nil {
 		return fmt.Errorf("write the clouds' world: %w", err)
 	}
 	c, err := s.Start("clouds", "localcloud",
@@ -108,7 +108,7 @@ func (s *Stage) StartDaemon(ctx context.Context, name, config, socket string) (*
 // theirs, as a site's directory service would tell; this host does not know them.
 func (s *Stage) PrepareDaemon() error {
 	getent := "#!/bin/sh\nexec chroot " + s.Cluster.Image().Dir + " getent \"$@\"\n"
-	return errors.Join(os.MkdirAll(s.Path("bin"), 0o755), os.WriteFile(s.Path("bin", "getent"), []byte(getent), 0o755), //nolint:gosec // It is a program.
+	return errors.Join(os.MkdirAll(s.Path("bin"), 0o755), os.WriteFile(s.Path("bin", "getent"), []byte(getent), 0o755),
 		os.WriteFile(s.MungeKey(), s.Cluster.Join().MungeKey, 0o600))
 }
 
