@@ -49,5 +49,7 @@ type job struct {
 	NodeList string
 }
 
+const pendingState = "PENDING"
+
 // pending reports whether the record waits for nodes.
-func (j *job) pending() bool { return j.State == "PENDING" }
+func (j *job) pending() bool { return j.State == pendingState }

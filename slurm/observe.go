@@ -23,6 +23,7 @@ type view struct {
 	tenants      map[string]bridge.RentalID // of overlays
 	running      map[string]int             // tasks of each array that hold nodes
 	doubts       map[bridge.JobID]bool
+	comments     map[bridge.JobID]string // admin comments that are not empty
 	countsMemory bool
 	edits        int // of overlays before the nodes were read
 }
@@ -46,12 +47,12 @@ func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 	if err != nil {
 		return bridge.Queue{}, err
 	}
-	if !plausible(jobs, v) {
+	if !jobs.plausible(v) {
 		// The last job may have ended in between; what is still so then is wrong.
 		if v, err = c.look(ctx, at, settings); err != nil {
 			return bridge.Queue{}, err
 		}
-		if !plausible(jobs, v) {
+		if !jobs.plausible(v) {
 			return bridge.Queue{}, c.understood(&ParseError{What: "jobs", Count: 1, Err: errEmptyQueue})
 		}
 	}
@@ -63,33 +64,51 @@ func (c *Cluster) Observe(ctx context.Context) (bridge.Queue, error) {
 		c.unreadable.Add(1)
 		return bridge.Queue{}, err
 	}
-	c.remember(jobs, &q, v)
+	c.remember(&q, v)
 	return q, nil
 }
 
+// listed is a queue as it was read: jobs, and the text of more of them that wait.
+type listed struct {
+	jobs    []job
+	text    queueText
+	waiting int // in the text
+}
+
 // readJobs reads the queue in the way that was chosen.
-func (c *Cluster) readJobs(ctx context.Context) ([]job, error) {
+func (c *Cluster) readJobs(ctx context.Context) (l listed, err error) {
 	if c.options.Read == JSON {
 		out, err := c.run(ctx, "squeue", "-a", "--json")
 		if err != nil {
-			return nil, err
+			return l, err
 		}
-		jobs, err := parseQueueJSON(out)
-		return jobs, c.understood(err)
+		l.jobs, err = parseQueueJSON(out)
+		return l, c.understood(err)
 	}
-	return c.listJobs(ctx)
+	out, nonce, err := c.listText(ctx)
+	if err != nil {
+		return l, err
+	}
+	l.text = queueText{string(out), nonce}
+	l.jobs, l.waiting, err = l.text.others()
+	return l, c.understood(err)
 }
 
 // listJobs reads the queue as text, all of it or what the arguments select.
 func (c *Cluster) listJobs(ctx context.Context, selection ...string) ([]job, error) {
-	nonce := rand.Text()[:8]
-	args := []string{"squeue", "-h", "-a", "--noconvert", "-O", queueFormat(nonce)}
-	out, err := c.run(ctx, append(args, selection...)...)
+	out, nonce, err := c.listText(ctx, selection...)
 	if err != nil {
 		return nil, err
 	}
 	jobs, err := parseQueue(out, nonce)
 	return jobs, c.understood(err)
+}
+
+func (c *Cluster) listText(ctx context.Context, selection ...string) (out []byte, nonce string, err error) {
+	nonce = rand.Text()[:8]
+	args := []string{"squeue", "-h", "-a", "--noconvert", "-O", queueFormat(nonce)}
+	out, err = c.run(ctx, append(args, selection...)...)
+	return out, nonce, err
 }
 
 // understood counts the answers that were not understood.
@@ -115,7 +134,7 @@ func (c *Cluster) look(ctx context.Context, now time.Time, s settings) (*view, e
 	}
 	return &view{
 		now: now, nodes: nodes, partitions: partitions, tenants: tenants(nodes, partitions),
-		running: map[string]int{}, doubts: map[bridge.JobID]bool{}, countsMemory: s.countsMemory(), edits: edits,
+		running: map[string]int{}, doubts: map[bridge.JobID]bool{}, comments: map[bridge.JobID]string{}, countsMemory: s.countsMemory(), edits: edits,
 	}, nil
 }
 
@@ -150,46 +169,59 @@ var errEmptyQueue = errors.New("no jobs listed, but nodes are allocated")
 
 // plausible reports whether a job dump can be true: an empty one is not while
 // nodes are allocated.
-func plausible(jobs []job, v *view) bool {
-	return len(jobs) > 0 || !slices.ContainsFunc(slices.Collect(maps.Values(v.nodes)), func(n node) bool {
+func (l *listed) plausible(v *view) bool {
+	return len(l.jobs)+l.waiting > 0 || !slices.ContainsFunc(slices.Collect(maps.Values(v.nodes)), func(n node) bool {
 		return hasAny(n.States, "ALLOCATED", "MIXED")
 	})
 }
 
 // sortJobs fills in the queue's demands and runs.
-func (c *Cluster) sortJobs(q *bridge.Queue, jobs []job, v *view) error {
+func (c *Cluster) sortJobs(q *bridge.Queue, l listed, v *view) error {
 	bad := mishaps{what: "jobs"}
-	waiting := 0
-	for i := range jobs {
-		if jobs[i].pending() {
+	waiting := l.waiting
+	for i := range l.jobs {
+		j := &l.jobs[i]
+		v.note(j)
+		if j.pending() {
 			waiting++
+			continue
+		}
+		run, err := runOf(j, v)
+		if err != nil {
+			bad.add(i+1, j.NodeList, err)
+		}
+		q.Runs = append(q.Runs, run)
+		if j.Array != "" {
+			v.running[j.Array]++
 		}
 	}
 	if waiting > 0 {
 		q.Demands = make([]bridge.Demand, 0, waiting)
 	}
-	for i := range jobs {
-		if j := &jobs[i]; !j.pending() {
-			run, err := runOf(j, v)
-			if err != nil {
-				bad.add(i+1, j.NodeList, err)
-			}
-			q.Runs = append(q.Runs, run)
-			if j.Array != "" {
-				v.running[j.Array]++
-			}
+	demand := func(part int, j *job) {
+		d, err := c.demandOf(j, v)
+		if err != nil {
+			bad.add(part, string(j.ID), err)
+		}
+		q.Demands = append(q.Demands, d)
+	}
+	for i := range l.jobs {
+		if j := &l.jobs[i]; j.pending() {
+			demand(i+1, j)
 		}
 	}
-	for i := range jobs {
-		if j := &jobs[i]; j.pending() {
-			d, err := c.demandOf(j, v)
-			if err != nil {
-				bad.add(i+1, string(j.ID), err)
-			}
-			q.Demands = append(q.Demands, d)
-		}
-	}
+	l.text.waiting(&bad, func(part int, j *job) {
+		v.note(j)
+		demand(part, j)
+	})
 	return bad.err()
+}
+
+// note keeps a job's admin comment.
+func (v *view) note(j *job) {
+	if j.AdminComment != "" {
+		v.comments[j.ID] = j.AdminComment
+	}
 }
 
 func runOf(j *job, v *view) (bridge.Run, error) {
@@ -231,16 +263,10 @@ func (c *Cluster) demandOf(j *job, v *view) (bridge.Demand, error) {
 }
 
 // remember keeps what the next cycle compares with.
-func (c *Cluster) remember(jobs []job, q *bridge.Queue, v *view) {
-	comments := map[bridge.JobID]string{}
-	for i := range jobs {
-		if text := jobs[i].AdminComment; text != "" {
-			comments[jobs[i].ID] = text
-		}
-	}
+func (c *Cluster) remember(q *bridge.Queue, v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.doubts, c.comments = v.doubts, comments
+	c.doubts, c.comments = v.doubts, v.comments
 	ran := map[bridge.JobID][]string{}
 	for i := range q.Demands {
 		if d := &q.Demands[i]; d.Restarts > 0 && c.ran[d.Job] != nil {

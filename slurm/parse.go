@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 )
@@ -83,23 +82,76 @@ func queueFormat(nonce string) string {
 // parseQueue reads what squeue printed in queueFormat. Nothing is left out in
 // silence: text after the last record is an error too.
 func parseQueue(data []byte, nonce string) ([]job, error) {
-	end, unit := []byte(recordSeparator+nonce+"\n"), unitSeparator+nonce
+	t := queueText{string(data), nonce} // one copy; the fields are parts of it
+	jobs := make([]job, 0, strings.Count(t.text, t.end()))
 	bad := mishaps{what: "jobs"}
-	jobs := make([]job, 0, bytes.Count(data, end))
-	text := string(data) // one copy; the fields are parts of it
-	for part := 1; text != ""; part++ {
-		record, rest, found := strings.Cut(text, string(end))
-		if !found {
-			bad.add(part, record, fmt.Errorf("cut off in the middle"))
-			break
-		}
-		text = rest
+	t.each(&bad, func(part int, record string) {
 		jobs = append(jobs, job{})
-		if err := parseRecord(&jobs[len(jobs)-1], record, unit); err != nil {
+		if err := parseRecord(&jobs[len(jobs)-1], record, unitSeparator+nonce); err != nil {
 			bad.add(part, record, err)
 		}
-	}
+	})
 	return jobs, bad.err()
+}
+
+// queueText is what squeue printed in queueFormat. Of a long queue nearly all
+// records wait: they are read one at a time, so that there is never a job in
+// memory for each.
+type queueText struct{ text, nonce string }
+
+func (t queueText) end() string { return recordSeparator + t.nonce + "\n" }
+
+// each hands over the records with their places, from 1.
+func (t queueText) each(bad *mishaps, do func(part int, record string)) {
+	end, text := t.end(), t.text
+	for part := 1; text != ""; part++ {
+		record, rest, found := strings.Cut(text, end)
+		if !found {
+			bad.add(part, record, fmt.Errorf("cut off in the middle"))
+			return
+		}
+		text = rest
+		do(part, record)
+	}
+}
+
+// waits reports whether a record, its fields in their order, is of a job that
+// waits.
+func waits(record string) bool {
+	_, rest, _ := strings.Cut(record, unitSeparator)
+	return strings.HasPrefix(rest, pendingState+unitSeparator)
+}
+
+// others reads the jobs that do not wait, and counts those that do.
+func (t queueText) others() (jobs []job, waiting int, err error) {
+	bad := mishaps{what: "jobs"}
+	t.each(&bad, func(part int, record string) {
+		if waits(record) {
+			waiting++
+			return
+		}
+		jobs = append(jobs, job{})
+		if err := parseRecord(&jobs[len(jobs)-1], record, unitSeparator+t.nonce); err != nil {
+			bad.add(part, record, err)
+		}
+	})
+	return jobs, waiting, bad.err()
+}
+
+// waiting hands over the jobs that wait, one after the other in the same memory.
+func (t queueText) waiting(bad *mishaps, do func(part int, j *job)) {
+	var j job
+	t.each(bad, func(part int, record string) {
+		if !waits(record) {
+			return
+		}
+		j = job{}
+		if err := parseRecord(&j, record, unitSeparator+t.nonce); err != nil {
+			bad.add(part, record, err)
+			return
+		}
+		do(part, &j)
+	})
 }
 
 func parseRecord(j *job, record, unit string) error {
