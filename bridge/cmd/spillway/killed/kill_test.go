@@ -33,7 +33,7 @@ type size struct {
 
 func sizes() size {
 	if os.Getenv("SPILLWAY_SOAK") != "" {
-		return size{20, 1000, 100 * time.Minute}
+		return size{20, 1000, 30 * time.Minute}
 	}
 	return size{1, 20, 125 * time.Second}
 }
