@@ -14,6 +14,7 @@ import (
 // cloud is a small honest cloud: tokens are honoured, machines boot, register
 // with the cluster, are noticed and taken, and cost money until they are gone.
 type cloud struct {
+	skew    time.Duration // of its clock
 	name    string
 	cluster *cluster
 
@@ -128,7 +129,7 @@ func (c *cloud) Offers(context.Context) ([]bridge.Offer, error) {
 	for p, v := range c.pools {
 		out = append(out, bridge.Offer{
 			Pool: p, Shape: bridge.Shape{CPUs: 8, MemoryMiB: 64000, GPUs: 8, GPUType: "a100"}, Rate: v.rate,
-			SampledAt: time.Now(), MaxAge: 10 * time.Minute, Boot: c.boot, Available: -1,
+			SampledAt: time.Now().Add(c.skew), MaxAge: 10 * time.Minute, Boot: c.boot, Available: -1,
 			Step: time.Second, Minimum: time.Minute, Notice: v.notice,
 		})
 	}

@@ -20,12 +20,13 @@ type Engine struct {
 	limits Limits
 	log    *slog.Logger
 
-	calls  *calls
-	cancel context.CancelFunc
-	wake   chan struct{}
-	memory *memory // what may be lost at a crash; of the loop goroutine
-	gauges *gauges
-	heard  map[string]bool // clouds that were listed since the start; of the loop goroutine
+	calls   *calls
+	cancel  context.CancelFunc
+	wake    chan struct{}
+	memory  *memory // what may be lost at a crash; of the loop goroutine
+	witness witness
+	gauges  *gauges
+	heard   map[string]bool // clouds that were listed since the start; of the loop goroutine
 
 	reports reports    // of machines' agents
 	told    sync.Map   // clouds, by name, that told of a change
@@ -44,7 +45,7 @@ type step struct {
 // to repeat, and an error of one never stops another, unless it says that this
 // bridge has been replaced.
 func (e *Engine) Cycle(ctx context.Context, now time.Time) error {
-	c := e.begin(now) // the clock: never backwards, never trusted after a leap
+	c := e.begin(e.sober(now)) // the clock: never backwards, never trusted after a leap
 	for _, s := range []step{
 		{"observe", e.observe},     // clouds, then store, then queues: what is true now
 		{"sweep", e.sweep},         // lists against store: found, noticed, gone, orphaned
