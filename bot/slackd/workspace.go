@@ -148,9 +148,16 @@ func LoadWorkspace(file string) (*Workspace, error) {
 	return w, nil
 }
 
+// workspaceMost is the largest workspace that is read: a parser of YAML takes
+// minutes for ten megabytes of brackets.
+const workspaceMost = 1 << 20
+
 // ParseWorkspace reads YAML or JSON and says every mistake.
 func ParseWorkspace(text []byte) (*Workspace, error) {
 	w := &Workspace{}
+	if len(text) > workspaceMost {
+		return nil, fmt.Errorf("the workspace has %d bytes; at most %d are read", len(text), workspaceMost)
+	}
 	if err := yaml.UnmarshalWithOptions(text, w, yaml.Strict()); err != nil {
 		return nil, err
 	}

@@ -51,11 +51,20 @@ func NewPrometheus(a Access) (*Prometheus, error) {
 		a.Timeout = DefaultTimeout
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	c, err := api.NewClient(api.Config{Address: a.URL, RoundTripper: bearer{transport, a.Token}})
+	p, err := newPrometheus(a, transport)
+	if err == nil {
+		p.idle = transport.CloseIdleConnections
+	}
+	return p, err
+}
+
+// newPrometheus returns a reader that asks through a transport.
+func newPrometheus(a Access, through http.RoundTripper) (*Prometheus, error) {
+	c, err := api.NewClient(api.Config{Address: a.URL, RoundTripper: bearer{through, a.Token}})
 	if err != nil {
 		return nil, fmt.Errorf("read utilisation from %s: %w", a.URL, err)
 	}
-	return &Prometheus{a, promv1.NewAPI(c), transport.CloseIdleConnections}, nil
+	return &Prometheus{a, promv1.NewAPI(c), func() {}}, nil
 }
 
 // DefaultTimeout is how long an answer may take: a sample is taken each minute.
@@ -99,6 +108,9 @@ func (p *Prometheus) Utilisation(ctx context.Context, nodes []string, at time.Ti
 	value, _, _, err := p.api.Query(ctx, p.access.Query, at)
 	if err != nil {
 		return nil, fmt.Errorf("ask Prometheus for the utilisation of GPUs: %w", err)
+	}
+	if value == nil { // a kind that the client does not know, or none
+		return nil, fmt.Errorf("%q gives nothing: %w", p.access.Query, ErrShape)
 	}
 	vector, ok := value.(model.Vector)
 	if !ok {

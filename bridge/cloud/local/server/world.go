@@ -174,10 +174,17 @@ func LoadWorld(path string) (World, error) {
 	return w, nil
 }
 
+// worldMost is the largest world that is read: a parser of YAML takes minutes for
+// ten megabytes of brackets.
+const worldMost = 1 << 20
+
 // ParseWorld reads a world, fills in what is unset and checks it. Unknown keys
 // are errors with line and column.
 func ParseWorld(text []byte) (World, error) {
 	var w World
+	if len(text) > worldMost {
+		return World{}, fmt.Errorf("the world has %d bytes; at most %d are read", len(text), worldMost)
+	}
 	if err := yaml.UnmarshalWithOptions(text, &w, yaml.Strict()); err != nil {
 		return World{}, err
 	}
