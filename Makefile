@@ -14,7 +14,10 @@ SLOW_TIME  := 20m
 QUICK      := ./bridge ./bridge/ledger/... ./bridge/store/... ./bridge/engine/... ./bridge/enrol/... ./bridge/desk/... ./bridge/config/... ./bridge/sim/... \
 	./policies/... ./bridge/report/... ./bot/card ./bot/say ./bot/words
 QUICK_TIME := 10m
-RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/... ./bot
+RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/... ./bridge/sim ./bridge/sim/crash ./bridge/sim/slurmctl ./bridge/cloud/local ./bot
+FUZZTIME   ?= 20s
+# Each suite of seeds has its own bound within this; the last to begin ends with it.
+SOAK_TIME  := 2h
 
 .PHONY: help
 help: ## this list
@@ -64,11 +67,26 @@ bench: ## every figure of the project in one table (BENCH=Decide for some, COUNT
 	@deploy/setup/packages.sh test
 	@$(GO) test -run '^$$' -bench '$(or $(BENCH),.)' -benchmem -count $(or $(COUNT),3) -timeout 40m ./... | tee bench.txt | grep -v '^\(ok\|PASS\|?\)' && $(TOOL) benchstat bench.txt
 
+.PHONY: fuzz
+fuzz: ## every fuzzer of the tree for FUZZTIME, one after the other
+	@$(GO) test -list '^Fuzz' ./... >fuzz.txt || { cat fuzz.txt; rm fuzz.txt; exit 1; }
+	@awk '/^Fuzz/ {f[n++] = $$1} /^ok/ {for (i = 0; i < n; i++) print $$2, f[i]; n = 0}' fuzz.txt | while read -r package name; do \
+		echo "$$name of $$package" && $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; done
+	@rm fuzz.txt
+
+.PHONY: mutants
+mutants: ## remove each guard of the protocol and see which test notices
+	@$(GO) test -count 1 -v -timeout 90m -run '^TestMutants' ./bridge/sim/mutant -mutants '$(or $(MUTANTS),.)'
+
+# What soak found out, by suite: each says how many runs that were. None that failed
+# in N means below 3/N at 95 %.
 .PHONY: soak
-soak: ## long runs: more seeds, 50 kills, Slurm 26.05
+soak: ## at most two hours of seeds, crashes, kills, faults and mutants, and how many they were
 	@deploy/setup/packages.sh test
-	@SPILLWAY_SOAK=1 $(GO) test -count 1 -p 1 -timeout 6h ./...
+	@SPILLWAY_SOAK=1 $(GO) test -count 1 -v -p 2 -timeout $(SOAK_TIME) ./bridge/... ./slurm/... ./policies/... ./bot/... >soak.txt 2>&1; code=$$?; \
+		grep -E '^(FAIL|ok|panic)|[0-9]+ of [0-9]+ (seeds|caught)|[0-9]+ (runs|seeds|schedules|deaths|kills|points)' soak.txt; \
+		awk '/^ *--- PASS/ {pass++} /^ *--- FAIL/ {fail++} END {printf "%d runs, %d failures", pass + fail, fail; if (pass && !fail) printf ": below %.3f %% each at 95 %%", 300 / pass; print ""}' soak.txt; exit $$code
 
 .PHONY: clean
 clean: ## remove what was built; images in the cache stay
-	@rm -rf bin bench.txt
+	@rm -rf bin bench.txt fuzz.txt soak.txt
