@@ -13,6 +13,7 @@ import (
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/sim"
 	"spillway.sh/spillway/bridge/sim/crash"
+	"spillway.sh/spillway/bridge/sim/invariant"
 	"spillway.sh/spillway/bridge/sim/slurmctl"
 )
 
@@ -104,11 +105,18 @@ func (s *tale) last() string {
 	return nodes[len(nodes)-1]
 }
 
+// ended reports whether the gang is over. Its machines are let go after that, and
+// what needs one must not come too late.
+func (s *tale) ended() bool {
+	jobs, _ := s.w.Slurm.Truth()
+	return slices.ContainsFunc(jobs, func(j invariant.Job) bool { return j.ID == s.gang && j.State == "COMPLETED" })
+}
+
 // watch strikes as soon as the moment is there. What needs a node waits for one.
 func (s *tale) watch(moment func(*tale) bool, blow func(*tale), needsNode bool) {
 	var again func(context.Context)
 	again = func(context.Context) {
-		if !moment(s) || needsNode && s.last() == "" {
+		if s.last() == "" && needsNode || !moment(s) && !(needsNode && s.ended()) {
 			s.w.Errand(2*time.Second, again)
 			return
 		}

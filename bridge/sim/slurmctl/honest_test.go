@@ -4,6 +4,7 @@ import (
 	stdcmp "cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -70,6 +71,7 @@ var table = []step{
 		}
 		return b.String() + p.said(err)
 	}},
+	{name: "its settings", do: settled},
 	{name: "what is refused to the unknown", do: raw(
 		"scontrol update PartitionName=spillway-doctor-asks State=UP", "scontrol update NodeName=nosuch State=DRAIN Reason=x", "scontrol update NodeName=local1,nosuch State=DRAIN Reason=x",
 		"scontrol update NodeName=local1 State=DRAIN", "scontrol update NodeName=local1 State=UNDRAIN", "scontrol update NodeName="+first+" State=RESUME", "scontrol delete NodeName=nosuch", "scontrol delete PartitionName=nosuch",
@@ -275,12 +277,14 @@ func simulate(t *testing.T, table []step) (out []outcome, asked, called []string
 	return out, asked, called
 }
 
+var update = flag.Bool("update", false, "write the list of compared commands anew")
+
 // compareAsked holds the list of commands that are compared.
 func compareAsked(t *testing.T, asked []string) {
 	t.Helper()
 	text := strings.Join(asked, "\n") + "\n"
 	const file = "testdata/asked.txt"
-	if os.Getenv("UPDATE") != "" {
+	if *update {
 		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	data, err := os.ReadFile(file)

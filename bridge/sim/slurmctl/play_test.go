@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -183,4 +184,40 @@ func (p *play) look(ctx context.Context) string {
 		}
 	}
 	return b.String()
+}
+
+// ownSettings are those that differ from site to site.
+var ownSettings = regexp.MustCompile(`^(Configuration data as of|BOOT_TIME|ClusterName|MaxNodeCount|NEXT_JOB_ID|SlurmctldHost\[0\])(.*)$`)
+
+// toldSettings are the settings that the simulated slurmctld tells.
+const toldSettings = `Configuration data as of|AccountingStorageEnforce|AccountingStorageType|AuthType|BOOT_TIME|ClusterName|DefMemPerCPU|EnforcePartLimits|GresTypes|JobFileAppend|JobRequeue|KillWait|MaxNodeCount|MessageTimeout|MinJobAge|NEXT_JOB_ID|PriorityType|PrivateData|ReturnToService|SchedulerType|SelectType|SelectTypeParameters|SlurmctldHost|SlurmctldParameters|SlurmctldPort|SlurmdTimeout|SLURM_VERSION|TopologyPlugin|TreeWidth`
+
+var (
+	tellsSetting = regexp.MustCompile(`^(` + toldSettings + `)\b`)
+	readCost     = regexp.MustCompile(`(?m)^\tREQUEST_(JOB|NODE|PARTITION)_INFO .*$`)
+	dated        = regexp.MustCompile(`[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}`)
+	figures      = regexp.MustCompile(` *\d+ *`)
+)
+
+// settled is what both say of their settings, and of what requests cost.
+func settled(ctx context.Context, p *play) string {
+	var b strings.Builder
+	for _, line := range p.lines(ctx, "scontrol", "show", "config") {
+		switch {
+		case ownSettings.MatchString(line):
+			b.WriteString(ownSettings.ReplaceAllString(line, "$1") + "\n")
+		case tellsSetting.MatchString(line) || strings.HasPrefix(line, "Slurmctld("):
+			b.WriteString(line + "\n")
+		}
+	}
+	out, err := p.side.exec(ctx, "", "sdiag")
+	if err != nil {
+		return err.Error()
+	}
+	text := dated.ReplaceAllString(string(out.Stdout), "DATE")
+	head, _, _ := strings.Cut(text, "Server thread count")
+	head, _, _ = strings.Cut(head, "\n\n")
+	lines := readCost.FindAllString(text, -1)
+	slices.Sort(lines)
+	return b.String() + figures.ReplaceAllString(strings.TrimSpace(head)+"\n"+strings.Join(lines, "\n"), " N ")
 }

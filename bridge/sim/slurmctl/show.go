@@ -311,7 +311,7 @@ func (c *Controller) showConfig(a *answer) {
 		{"MessageTimeout", seconds(c.options.MessageTimeout)}, {"MinJobAge", seconds(c.options.MinJobAge)}, {"NEXT_JOB_ID", itoa(c.lastJob + 1)},
 		{"PriorityType", "priority/basic"}, {"PrivateData", "none"}, {"ReturnToService", "2"}, {"SchedulerType", "sched/backfill"},
 		{"SelectType", "select/cons_tres"}, {"SelectTypeParameters", "CR_CORE_MEMORY"}, {"SlurmctldHost[0]", "head(127.0.0.1)"},
-		{"SlurmctldParameters", "enable_configless"}, {"SlurmctldPort", "6817"}, {"SlurmdTimeout", seconds(c.options.SlurmdTimeout)},
+		{"SlurmctldPort", "6817"}, {"SlurmctldParameters", "enable_configless"}, {"SlurmdTimeout", seconds(c.options.SlurmdTimeout)},
 		{"SLURM_VERSION", "22.05.8"}, {"TopologyPlugin", "topology/none"}, {"TreeWidth", "65533"},
 	} {
 		a.printf("%-23s = %s\n", line[0], line[1])
