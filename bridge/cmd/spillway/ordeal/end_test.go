@@ -2,18 +2,24 @@ package ordeal
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
+	"spillway.sh/spillway/bridge/cmd/spillway/stage"
 )
 
-// Told to end in the middle of a create call, the daemon ends well within what
-// a supervisor waits; told twice, at once; and killed while it ends, as if it
-// had been killed before. The next one finds what was under way each time.
+// Told to end in the middle of a create call, once, twice, or killed while it
+// ends: it ends well within what a supervisor waits, and the next one finds what
+// was under way each time.
 func TestToldToEnd(t *testing.T) {
 	r := newTrial(t, "end")
 	for _, c := range []struct {
@@ -23,8 +29,8 @@ func TestToldToEnd(t *testing.T) {
 		clean   bool
 	}{
 		{"once", []syscall.Signal{syscall.SIGTERM}, 10 * time.Second, true},
-		{"twice", []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, time.Second, false},
-		{"and killed for it", []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}, time.Second, false},
+		{"twice", []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, 10 * time.Second, false},
+		{"and killed for it", []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}, 10 * time.Second, false},
 	} {
 		r.start()
 		r.fault(wire.Fault{Kind: wire.FaultSlow, Op: "create", Delay: wire.Duration(3 * time.Second), Count: 1})
@@ -44,4 +50,46 @@ func TestToldToEnd(t *testing.T) {
 	}
 	r.start()
 	r.over(len(r.jobs))
+}
+
+// A daemon that waits for something at its end, here for its Slack that does
+// not answer and would be given ten seconds, waits no longer when told again.
+func TestToldTwiceEndsAtOnce(t *testing.T) {
+	r, _ := newTrialWithSlack(t, "twice")
+	r.start()
+	child := r.child("slackd")
+	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) }) // it may have ended
+	must(t, syscall.Kill(child, syscall.SIGSTOP))
+	r.signal(syscall.SIGTERM)
+	r.pause(time.Second)
+	if stage.Ended(r.daemon) {
+		t.Fatal("it did not wait: nothing is shown by a second signal")
+	}
+	at := time.Now()
+	r.signal(syscall.SIGTERM)
+	err := r.daemon.Wait()
+	var exit *exec.ExitError
+	if took := time.Since(at); took > 4*time.Second || !errors.As(err, &exit) {
+		t.Errorf("told twice it ended after %s with %v, want at once and by the signal", took, err)
+	}
+}
+
+// child is the daemon's child that runs a subcommand.
+func (r *trial) child(name string) int {
+	r.t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", r.daemon.Process.Pid))
+	must(r.t, err)
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // its thread may have ended
+		for id := range strings.FieldsSeq(string(text)) {
+			line, _ := os.ReadFile(filepath.Join("/proc", id, "cmdline")) // it may have ended
+			if args := strings.Split(string(line), "\x00"); len(args) > 1 && args[1] == name {
+				pid, err := strconv.Atoi(id)
+				must(r.t, err)
+				return pid
+			}
+		}
+	}
+	r.t.Fatalf("the daemon has no child %s", name)
+	return 0
 }

@@ -19,11 +19,7 @@ import (
 // the first byte of its create call, for a job's rental and for a person's, and
 // what Slack delivers before it is acknowledged.
 func TestT14b_OnTheDiskBeforeItIsSent(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	address := l.Addr().String()
-	must(t, l.Close())
-	r := newTrial(t, "order", "enrol:", "slack: {local: "+address+", channel: C0BURST01, users: {T0HPC0001/U0LEA0001: root}}\nenrol:")
+	r, address := newTrialWithSlack(t, "order")
 	trace := r.own("trace")
 	r.startTraced(trace)
 	r.submit(1)
@@ -60,6 +56,16 @@ func TestT14b_OnTheDiskBeforeItIsSent(t *testing.T) {
 	if err := durable(calls, mark, ack(envelope)); err != nil {
 		t.Errorf("what Slack delivered: %v", err)
 	}
+}
+
+// newTrialWithSlack prepares a daemon with a local Slack at an address.
+func newTrialWithSlack(t *testing.T, name string) (r *trial, address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address = l.Addr().String()
+	must(t, l.Close())
+	return newTrial(t, name, "enrol:", "slack: {local: "+address+", channel: C0BURST01, users: {T0HPC0001/U0LEA0001: root}}\nenrol:"), address
 }
 
 // startTraced starts the daemon with all that it reads, writes, syncs and sends
