@@ -20,13 +20,6 @@ type Call struct {
 // several goroutines.
 type Around func(ctx context.Context, c *Call, do func(context.Context) error) error
 
-// Both puts one hook inside another.
-func Both(outer, inner Around) Around {
-	return func(ctx context.Context, c *Call, do func(context.Context) error) error {
-		return outer(ctx, c, func(ctx context.Context) error { return inner(ctx, c, do) })
-	}
-}
-
 // port is what decorators have in common: its name, and what is put round calls.
 type port struct {
 	name, of string
@@ -41,7 +34,7 @@ func ask[T any](ctx context.Context, p *port, method string, do func(context.Con
 		var err error
 		v, err = do(ctx)
 		c.Out = v
-		return err //nolint:wrapcheck // A decorator changes nothing.
+		return err
 	})
 	return v, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"spillway.sh/spillway/bot"
+	"spillway.sh/spillway/bridge/adopt"
 	"spillway.sh/spillway/bridge/calendar"
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/engine"
@@ -87,6 +88,8 @@ var parts = map[string]struct{ part, whole reflect.Type }{
 	"bridge/engine.StateStore":  {reflect.TypeFor[engine.StateStore](), reflect.TypeFor[engine.Store]()},
 	"bridge/engine.Finder":      {reflect.TypeFor[engine.Finder](), reflect.TypeFor[desk.Finder]()},
 	"bridge/enrol.Cluster":      {reflect.TypeFor[enrol.Cluster](), reflect.TypeFor[engine.Scheduler]()},
+	"bridge/adopt.Cloud":        {reflect.TypeFor[adopt.Cloud](), reflect.TypeFor[engine.Cloud]()},
+	"bridge/adopt.Scheduler":    {reflect.TypeFor[adopt.Scheduler](), reflect.TypeFor[engine.Scheduler]()},
 	"bridge/desk.Viewer":        {reflect.TypeFor[desk.Viewer](), reflect.TypeFor[desk.Loop]()},
 	"bot.Inbox":                 {reflect.TypeFor[bot.Inbox](), reflect.TypeFor[bot.Box]()},
 	"bot.Outbox":                {reflect.TypeFor[bot.Outbox](), reflect.TypeFor[bot.Box]()},
@@ -121,6 +124,7 @@ var none = map[string]string{
 	"bridge/cmd/spillway/drill.Desk":      "a command of a person, which asks the daemon's desk",
 	"bridge/cmd/spillway/drill.Scheduler": "a command of a person; what it submits has a name of its own and a time limit",
 	"bridge/sim/replay.Strategy":          "a calculation on recorded prices",
+	"bridge/cloud/cloudtest.T":            "what testing.T has",
 	"slurm/slurmtest.TB":                  "what testing.TB has",
 }
 

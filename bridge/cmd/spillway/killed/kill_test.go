@@ -151,7 +151,7 @@ func chance(t *testing.T) *rand.Rand {
 		must(t, err)
 	}
 	t.Logf("SPILLWAY_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // Moments, not secrets.
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // finish gives back what people rented, and waits for all jobs.

@@ -34,7 +34,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "spillway-killed-") //nolint:usetesting // Users of the cluster enter it; none but its owner enters t.TempDir.
 	must(t, err)
-	must(t, os.Chmod(dir, 0o755)) //nolint:gosec // As above.
+	must(t, os.Chmod(dir, 0o755))
 	r := &rig{Stage: &stage.Stage{Dir: dir}, t: t}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -106,7 +106,7 @@ func (r *rig) wait(c *exec.Cmd, most time.Duration) (point string) {
 	defer kill.Stop()
 	err := c.Wait()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL { //nolint:forcetypeassert // It is one.
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		r.t.Fatalf("the daemon ended by itself: %v\n%s", err, r.tail())
 	}
 	for line := range strings.Lines(r.log()[r.said:]) {
