@@ -1,0 +1,138 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/adopt"
+	"spillway.sh/spillway/bridge/sim"
+	"spillway.sh/spillway/bridge/store"
+)
+
+// lostSeeds is how many worlds lose their store.
+func lostSeeds() uint64 {
+	if os.Getenv("SPILLWAY_SOAK") != "" {
+		return 100
+	}
+	return 1
+}
+
+// TestStoreIsLostInAWorld has the store of a working site deleted and adopted,
+// in the middle of things: the live set is the one before, no job is disturbed,
+// and from there all promises hold to the end.
+func TestStoreIsLostInAWorld(t *testing.T) {
+	for n := uint64(1); n <= lostSeeds(); n++ {
+		n := max(*seed, n)
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := sim.Setup{Seed: n, Length: 3 * time.Hour, Jobs: 250}
+			play(t, s, func(ctx context.Context, w *sim.World) {
+				l := &loss{t: t, w: w}
+				w.Errand(time.Hour, l.lose)
+				if err := w.Play(ctx); err != nil {
+					t.Error(err)
+				}
+				if !l.done {
+					t.Error("nothing was lost")
+				}
+			})
+		})
+	}
+}
+
+// loss is one store that goes.
+type loss struct {
+	t      *testing.T
+	w      *sim.World
+	before []bridge.Rental
+	done   bool
+}
+
+// lose ends the bridge and deletes its store, as soon as there is enough to lose.
+func (l *loss) lose(ctx context.Context) {
+	live, err := l.w.Store.Live(ctx)
+	if err != nil {
+		l.t.Error(err)
+	}
+	if working := slices.ContainsFunc(live, func(r bridge.Rental) bool { return len(r.Running) > 0 }); !working || len(live) < 3 {
+		l.w.Errand(time.Minute, l.lose)
+		return
+	}
+	l.before = live
+	l.w.Errand(5*time.Minute, l.adopt) // after the slowest of lists
+	l.w.Kill()
+	site, err := l.w.Books()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, tail := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(filepath.Join(site.Dir, "spillway.db"+tail)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			l.t.Error(err)
+		}
+	}
+}
+
+// adopt rebuilds the store and starts the next life on it.
+func (l *loss) adopt(ctx context.Context) {
+	site, err := l.w.Books()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	f, err := adopt.Look(ctx, site, "")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := f.Take(ctx); err != nil {
+		l.t.Fatal(err)
+	}
+	s, err := store.OpenReadOnly(ctx, site.Dir, store.Options{Now: l.w.Now})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	after, err := s.Live(ctx)
+	if err := errors.Join(err, s.Close()); err != nil {
+		l.t.Fatal(err)
+	}
+	if diff := cmp.Diff(terms(l.before, after), terms(after, after)); diff != "" {
+		l.t.Errorf("live set (-before +after):\n%s", diff)
+	}
+	l.w.Forget()
+	if err := l.w.Start(ctx); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.w.Engine.Remember(ctx, func(m *bridge.Marks) { m.Protected = "" }); err != nil {
+		l.t.Error(err)
+	}
+	l.done = len(after) > 0
+}
+
+// terms are what rentals whose machines live are for and cost at most, in lines;
+// those of them whose machines are among the living ones.
+func terms(rs, living []bridge.Rental) []string {
+	alive := map[string]bool{}
+	for i := range living {
+		for _, m := range living[i].Live() {
+			alive[m.ID] = true
+		}
+	}
+	var out []string
+	for i := range rs {
+		r := &rs[i]
+		for _, m := range r.Live() {
+			if alive[m.ID] {
+				out = append(out, fmt.Sprint(r.ID, " ", r.Account, " ", r.Requester, " ", r.Class, " ", r.Gang, " of ", r.Count, " in ", r.Pool, " for ", r.Hold,
+					" until ", r.Expires, " by ", r.Launch.Token, ": ", m.ID, " is ", m.Node, " at ", m.Rate))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
