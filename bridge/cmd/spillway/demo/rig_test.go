@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -84,21 +83,5 @@ func TestTheBinaryHasNoCrashPoints(t *testing.T) {
 	}
 	if !bytes.Contains(program, []byte("SPILLWAY_CONFIG")) || bytes.Contains(program, []byte("SPILLWAY_CRASH_AT")) {
 		t.Error("names of environment variables are not found, or the one of crash points is")
-	}
-}
-
-// A second daemon on the same store is refused and harms nothing.
-func TestSecondDaemonIsRefused(t *testing.T) {
-	r := newRig(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, exe, "run", "--config", r.config()).CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() < 1 {
-		t.Fatalf("the second daemon ended with %v: %s", err, out)
-	}
-	p := &play{rig: r}
-	if _, err := p.openRentals(ctx); err != nil {
-		t.Errorf("the first daemon no longer answers: %v", err)
 	}
 }
