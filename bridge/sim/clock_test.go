@@ -31,18 +31,24 @@ func TestClocks(t *testing.T) {
 		"a twentieth too slow":          {wrong: func(w *sim.World) { w.Drift(-50) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sim.Setup{Seed: max(*seed, 15), Length: 10 * time.Hour, Jobs: 80, Begin: tc.begin}
+			s := sim.Setup{Seed: max(*seed, 15), Length: 6 * time.Hour, Jobs: 250, Begin: tc.begin}
 			play(t, s, func(ctx context.Context, w *sim.World) {
-				if tc.wrong != nil {
-					w.At(5*time.Hour, func(context.Context) { tc.wrong(w) })
-				}
+				rented := 0
+				w.At(3*time.Hour, func(context.Context) {
+					if rented = w.Rented(); tc.wrong != nil {
+						tc.wrong(w)
+					}
+				})
 				if tc.right {
-					w.At(6*time.Hour, func(context.Context) { w.Right() })
+					w.At(4*time.Hour, func(context.Context) { w.Right() })
 				}
 				if err := w.Play(ctx); err != nil {
 					t.Error(err)
 				}
-				jobs, _ := w.Slurm.Truth()
+				jobs, nodes := w.Slurm.Truth()
+				if rented == 0 || len(nodes) > 0 {
+					t.Errorf("%d machines were rented when the clock went wrong, %d are left", rented, len(nodes))
+				}
 				for i := range jobs {
 					for _, start := range jobs[i].Starts {
 						if slices.Contains([]string{"requeued", "node-fail"}, start.Why) {

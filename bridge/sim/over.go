@@ -16,6 +16,9 @@ func (w *World) Over() bool {
 	return w.life != nil && len(w.liveMachines()) == 0 && len(w.liveRentals()) == 0 && len(w.nodes()) == 0 && !w.busy()
 }
 
+// Rented is how many machines of ours run by what the latest sight showed.
+func (w *World) Rented() int { return len(w.liveMachines()) }
+
 func (w *World) liveMachines() []string {
 	var out []string
 	for _, id := range w.seen.order {
@@ -55,11 +58,11 @@ func (w *World) busy() bool {
 	}
 	for i := range jobs {
 		j := &jobs[i]
-		if j.State == "PENDING" || j.State != "COMPLETED" && slices.ContainsFunc(j.Nodes, ours) && running(j) {
+		if j.State == "PENDING" || running(j) && slices.ContainsFunc(j.Nodes, ours) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.waiting(), func(r bridge.Rental) bool { return true })
+	return len(w.waiting()) > 0
 }
 
 func running(j *invariant.Job) bool {

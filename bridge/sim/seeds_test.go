@@ -17,7 +17,7 @@ import (
 // take. In soak the time decides, and how many it was is logged.
 const (
 	pushSeeds, pushLength = 12, 48 * time.Hour
-	pushBudget            = 150 * time.Second
+	pushBudget            = 75 * time.Second
 	soakSeeds, soakLength = 10_000, 7 * 24 * time.Hour
 	soakBudget            = 40 * time.Minute
 )
