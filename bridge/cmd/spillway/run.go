@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -43,12 +45,20 @@ func (runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 	d := &daemon{site: s, log: logger(a, s.config), metrics: prometheus.NewRegistry()}
 	if err := d.open(a.ctx, socketOf(a, s.config)); err != nil {
 		return errors.Join(err, d.close())
 	}
 	return errors.Join(d.serve(a.ctx), d.close())
 }
+
+// garbage is the part of what is in use, in per cent, that may lie about unused
+// before it is collected. Each look reads the whole queue anew: with 50,000 jobs
+// this is a quarter less memory for a few per cent of a core.
+const garbage = 50
 
 func socketOf(a *app, c *config.Config) string {
 	if a.Socket != "" {

@@ -10,6 +10,11 @@ import (
 	"time"
 )
 
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(50) // as the daemon does
+	os.Exit(m.Run())
+}
+
 // BenchmarkCycle is one look of which the reading of the queue is a part: when
 // nothing changed, when one job in a hundred did, when all did, and when a
 // minute has passed, so that what every rental has cost is posted.

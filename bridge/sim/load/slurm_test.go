@@ -93,6 +93,7 @@ func record(w *bytes.Buffer, format []string, values map[string]string) {
 // rest waits. The first changed of those that wait are others than in epoch 0.
 func queue(format []string, machines []string, epoch, changed int) []byte {
 	var w bytes.Buffer
+	w.Grow(500 * waiting)
 	for i, node := range machines {
 		record(&w, format, job(i, "RUNNING", node, rand.New(rand.NewPCG(1, uint64(i)))))
 	}
