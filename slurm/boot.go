@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,7 @@ func (c *Cluster) UserData(_ context.Context, _ *bridge.Rental, b bridge.Boot) (
 	switch {
 	case !strings.HasPrefix(b.URL, "https://"):
 		return "", fmt.Errorf("write boot script: enrolment address %q is not https", b.URL)
-	case !strings.HasPrefix(ca, "-----BEGIN CERTIFICATE-----") || strings.Contains(ca, "\nCA\n"):
+	case !strings.HasPrefix(ca, "-----BEGIN CERTIFICATE-----") || slices.Contains(strings.Split(ca, "\n"), "CA"):
 		return "", errors.New("write boot script: the enrolment's CA is not a PEM certificate")
 	case b.Ticket == "" || strings.ContainsAny(b.Ticket, "\"\\\n"):
 		return "", errors.New("write boot script: the ticket is empty or holds quotes")

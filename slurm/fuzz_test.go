@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"spillway.sh/spillway/bridge"
 )
 
 // seeds are parts of the answers of real controllers: small ones, which a
@@ -89,5 +92,39 @@ func FuzzExpressions(f *testing.F) {
 		_, _ = expandHosts(s)
 		_, _, _ = parseTasks(s)
 		_, _ = parseGRES(s)
+	})
+}
+
+// FuzzBoot holds that whatever stands in what a machine boots with, the script
+// is the one that is shipped, with those texts inside quotes or the certificate's
+// place.
+func FuzzBoot(f *testing.F) {
+	const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+	for _, s := range [][4]string{
+		{"https://10.0.0.1:6820/v1/enrol", "ticket.mac", "amd64", pem},
+		{"https://x'; rm -rf / #", "t'$(id)", "`id`", pem + "\nCA"},
+		{"https://@CA@", "@URL@", "@TICKET@", pem + "\nCA\nid\n"},
+	} {
+		f.Add(s[0], s[1], s[2], s[3])
+	}
+	sum := strings.Repeat("0123456789abcdef", 4)
+	f.Fuzz(func(t *testing.T, url, ticket, arch, ca string) {
+		end := time.Unix(1_800_000_000, 0)
+		got, err := (&Cluster{}).UserData(t.Context(), nil, bridge.Boot{URL: url, Ticket: ticket, Arch: arch, CA: ca, Agent: sum, Expires: end})
+		if err != nil {
+			return
+		}
+		if slices.Contains(strings.Split(ca, "\n"), "CA") {
+			t.Errorf("the certificate ends its own place: %q", ca)
+		}
+		for mark, text := range map[string]string{"@URL@": strings.TrimSuffix(url, "/v1/enrol"), "@TICKET@": ticket, "@ARCH@": arch} {
+			quoted := shellQuote(text)
+			if inner := strings.ReplaceAll(quoted[1:len(quoted)-1], `'\''`, ""); strings.Contains(inner, "'") {
+				t.Errorf("%s leaves its quotes: %s", mark, quoted)
+			}
+			if strings.Count(bootScript, mark) > strings.Count(got, quoted) {
+				t.Errorf("%s is not where it belongs: %s", mark, quoted)
+			}
+		}
 	})
 }
