@@ -144,6 +144,28 @@ func TestC_F07_LateSuccessOfACancelledCallIsEnded(t *testing.T) {
 	})
 }
 
+// A cloud may take minutes to list what it has made. The books of a create whose
+// answer was lost stay open that long.
+func TestC_F07_MachineThatIsListedLateIsStillInTheBooks(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.a.fault("Create", "lost")
+		w.a.setup(func(c *cloud) { c.hide["a-001"], c.lost["a-001"] = true, true })
+		w.cluster.submit("1", 1, 8, time.Minute)
+		w.start()
+		w.until(10*time.Second, "create sent", func() bool { return w.a.sent() == 1 })
+		w.a.fault("Create", slices.Repeat([]string{"unknown"}, 1000)...)
+		w.cluster.set(func(c *cluster) { c.jobs["1"].state = "cancelled" })
+		w.ask(bridge.StateReleasing)
+		time.Sleep(4 * time.Minute)
+		if len(w.live()) != 1 {
+			t.Errorf("settled four minutes after the create, while its machine may yet be listed: %s", w.rentals())
+		}
+		w.a.setup(func(c *cloud) { clear(c.hide); clear(c.lost) })
+		w.until(time.Minute, "the machine ended", func() bool { return len(w.a.live()) == 0 && w.a.made() == 1 })
+		w.settled(15 * time.Minute)
+	})
+}
+
 func TestC_F12_SlowBootIsNotLoss(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.a.boot, w.b.boot = 6*time.Minute, 6*time.Minute

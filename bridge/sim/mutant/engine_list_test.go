@@ -69,7 +69,7 @@ var intents = []mutant{
 			"\treturn !c.gentle && list.At.Sub(sent) >= e.limits.OrphanAge\n",
 			"\treturn !c.gentle && list.At.After(sent)\n",
 		}},
-		in(engines, "TestC_F07_LateSuccessOfACancelledCallIsEnded", "TestC_F07_CancelledWhileTheCallHangs", "TestC_F09_RefusalAfterDoubtProvesNothing"),
+		in(engines, "TestC_F07_MachineThatIsListedLateIsStillInTheBooks"),
 	},
 }
 
