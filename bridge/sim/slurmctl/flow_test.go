@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,10 +131,10 @@ func runOf(q *bridge.Queue, id bridge.JobID) bridge.Run {
 	return bridge.Run{}
 }
 
-// BenchmarkCycle is what one observation of 50 jobs and 20 nodes costs.
-func BenchmarkCycle(b *testing.B) {
+// busy is a cluster of 20 nodes with 50 jobs.
+func busy(b *testing.B) *slurmctl.Controller {
+	b.Helper()
 	s := slurmctl.New(local())
-	c := adapter(s)
 	for i := range 18 {
 		if err := s.Register(machine(bridge.NodeName("r-0013", i))); err != nil {
 			b.Fatal(err)
@@ -142,9 +143,31 @@ func BenchmarkCycle(b *testing.B) {
 	for range 50 {
 		s.Submit(slurmctl.Job{Name: "job", User: "alice", GPUs: 8, Limit: time.Hour, Work: time.Hour})
 	}
+	return s
+}
+
+// BenchmarkCycle is what one observation of 50 jobs and 20 nodes costs, with the
+// adapter's reading of it.
+func BenchmarkCycle(b *testing.B) {
+	c := adapter(busy(b))
 	for b.Loop() {
 		if _, err := c.Observe(context.Background()); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkReads is what the three answers of one observation cost.
+func BenchmarkReads(b *testing.B) {
+	s := busy(b)
+	format := strings.Join(queueFields, ":|,") + ":|"
+	for b.Loop() {
+		for _, args := range [][]string{
+			{"squeue", "-h", "-a", "--noconvert", "-O", format}, {"scontrol", "--details", "-o", "show", "nodes"}, {"scontrol", "-a", "-o", "show", "partitions"},
+		} {
+			if out, err := s.Exec(context.Background(), "", args...); err != nil || out.Code != 0 {
+				b.Fatal(err, out.Code)
+			}
 		}
 	}
 }

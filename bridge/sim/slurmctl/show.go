@@ -86,6 +86,7 @@ func (c *Controller) showNodes(a *answer, only string, details bool) {
 	} else if len(names) == 0 {
 		a.printf("No nodes in the system\n")
 	}
+	a.out.Grow(len(names) << 10)
 	for _, name := range names {
 		n := c.nodes[name]
 		if n == nil {

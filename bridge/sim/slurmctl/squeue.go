@@ -110,7 +110,9 @@ func (c *Controller) list(a *answer, columns []column, s *selection) {
 		}
 	}
 	c.count(kind)
-	for _, r := range c.rows(s) {
+	rows := c.rows(s)
+	a.out.Grow(len(rows) * 12 * len(columns))
+	for _, r := range rows {
 		for _, column := range columns {
 			text := column.value(c, &r)
 			a.out.WriteString(text)
