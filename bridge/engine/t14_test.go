@@ -24,6 +24,7 @@ func (w *world) database() string { return filepath.Join(w.dir, "spillway.db") }
 func (w *world) troop() {
 	w.t.Helper()
 	w.terms.Life = 2 * time.Hour
+	w.limits.Cycle, w.limits.ListEvery = 5*time.Second, 5*time.Second
 	w.a.sell(bridge.Spot, 3, 100)
 	w.start()
 	w.terms.Markets = []bridge.Market{bridge.Spot}
