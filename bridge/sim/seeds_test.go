@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,25 +35,42 @@ func TestSim(t *testing.T) {
 		playSeed(t, *seed, length, nil)
 		return
 	}
-	begun, done := time.Now(), uint64(0)
+	begun, done, days, busy := time.Now(), uint64(0), 0.0, cpu()
 	for n := uint64(1); n <= seeds && time.Since(begun) < budget; n++ {
-		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { playSeed(t, n, length, nil) })
+		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { days += playSeed(t, n, length, nil).span.Hours() / 24 })
 		done++
 	}
-	t.Logf("%d of %d seeds of %s, %s each", done, seeds, length, (time.Since(begun) / time.Duration(done)).Round(time.Millisecond))
+	t.Logf("%d of %d seeds of %s, %s each; %.2f s of one core for each simulated day", done, seeds, length,
+		(time.Since(begun) / time.Duration(done)).Round(time.Millisecond), (cpu()-busy).Seconds()/days)
 }
 
-// playSeed plays one seed with all that can go wrong, and returns all that its
+// cpu is the time that this process has computed.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // Of a process that runs.
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// played is what came of a seed.
+type played struct {
+	digest string
+	span   time.Duration // of the world's time, its drain included
+}
+
+// playSeed plays one seed with all that can go wrong; trace gets all that its
 // digest is of.
-func playSeed(t *testing.T, n uint64, length time.Duration, trace io.Writer) string {
-	digest := ""
+func playSeed(t *testing.T, n uint64, length time.Duration, trace io.Writer) (out played) {
+	t.Helper()
 	play(t, sim.Setup{Seed: n, Length: length, Mix: sim.All(), Trace: trace}, func(ctx context.Context, w *sim.World) {
+		born := time.Now()
 		if err := w.Play(ctx); err != nil {
 			t.Error(err)
 		}
-		digest = w.Digest()
+		out = played{w.Digest(), time.Since(born)}
 	})
-	return digest
+	return out
 }
 
 // TestSameSeedSameStory: a seed is all that is needed to see a failure again.
@@ -60,7 +78,7 @@ func TestSameSeedSameStory(t *testing.T) {
 	for _, n := range []uint64{3, 4} {
 		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) {
 			var first, second bytes.Buffer
-			if a, b := playSeed(t, n, 12*time.Hour, &first), playSeed(t, n, 12*time.Hour, &second); a != b {
+			if a, b := playSeed(t, n, 12*time.Hour, &first).digest, playSeed(t, n, 12*time.Hour, &second).digest; a != b {
 				t.Errorf("the digest is %s, and then %s: %s", a, b, firstDifference(first.String(), second.String()))
 			}
 		})

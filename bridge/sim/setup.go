@@ -51,7 +51,7 @@ type Setup struct {
 	// Jobs is how many arrive in a day; 0 means 40, negative none.
 	Jobs int
 	// Brisk divides all times that the world makes up, for worlds in real time; 0
-	// means 1.
+	// means 1. Policy knows no time below a second, so 60 is as brisk as it gets.
 	Brisk int
 }
 

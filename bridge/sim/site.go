@@ -153,7 +153,7 @@ budgets:
   - {account: org/team, every: day, limit: %d USD}
   - {account: org/team/p1, every: day, limit: %d USD, hard: true}
   - {account: org/team/p2, every: week, limit: %d USD, approvers: [lead]}
-`, 400+r.IntN(400), 4+r.IntN(12), w.setup.span(10*time.Minute), w.setup.span(12*time.Hour),
+`, 400+r.IntN(400), 4+r.IntN(12), d(10*time.Minute), max(d(12*time.Hour), time.Minute),
 		d(pick(r, time.Hour, 4*time.Hour)), wait, d(time.Minute), 20+r.IntN(80),
 		4000+r.IntN(8000), r.IntN(2) == 0, 150+r.IntN(600), 30+r.IntN(200), 60+r.IntN(800))
 }
