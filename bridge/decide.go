@@ -69,7 +69,7 @@ func (d *Decider) forget(s *Snapshot) {
 		demands += len(s.Queues[i].Demands)
 	}
 	const spare = 10_000
-	if most := 4*demands + spare; d.batches.used > most || len(d.shapes.shapes) > most || len(d.terms.byPointer) > most || len(d.payers.list) > most || len(d.hardware.list) > 4*len(s.Offers)+spare {
+	if most := 2*demands + spare; d.batches.used > most || len(d.shapes.shapes) > most || len(d.terms.byPointer) > most || len(d.payers.list) > most || len(d.hardware.list) > 4*len(s.Offers)+spare {
 		*d = *NewDecider(d.policy)
 	}
 	if !d.payers.fillPurses(s.Budgets) {
