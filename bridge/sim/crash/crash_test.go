@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bridge/sim/crash"
 )
@@ -20,6 +23,12 @@ const (
 	soakSeeds = 200
 	soakTime  = 20 * time.Minute
 )
+
+// TestMain trades memory for time: worlds are small, and there are many.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	goleak.VerifyTestMain(m)
+}
 
 func soak() bool { return os.Getenv("SPILLWAY_SOAK") != "" }
 
