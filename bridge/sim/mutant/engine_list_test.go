@@ -270,7 +270,12 @@ var times = []mutant{
 	},
 	{
 		"a clock that steps back is believed", 11,
-		[]edit{{"bridge/engine/clock.go", "\tnow = later(now.UTC(), m.last)\n", "\tnow = now.UTC()\n"}},
+		[]edit{{"bridge/engine/clock.go", "\tif now.Before(m.last) {\n", "\tif now.Before(m.last) && begun.IsZero() {\n"}},
+		in(engines, "TestClockThatStepsBackIsNotBelieved"),
+	},
+	{
+		"time stands still after a step back of the clock", 11,
+		[]edit{{"bridge/engine/clock.go", "m.last.Add(max(begun.Sub(m.begun), 0) / 2)", "m.last"}},
 		in(engines, "TestClockThatStepsBackIsNotBelieved"),
 	},
 	{
