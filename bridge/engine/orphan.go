@@ -246,9 +246,3 @@ func (e *Engine) adopt(ctx context.Context, c *cycle, r bridge.Rental) error {
 	e.keep(c, saved)
 	return nil
 }
-
-// rentalOfNode reads the rental's id out of a node name of ours.
-func rentalOfNode(node string) (bridge.RentalID, bool) {
-	id, _, ok := bridge.RentalOfNode(node)
-	return id, ok
-}

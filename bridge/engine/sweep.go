@@ -238,7 +238,7 @@ func (e *Engine) ghosts(ctx context.Context, c *cycle) error {
 		seen := map[string]bool{}
 		for i := range q.Nodes {
 			n := &q.Nodes[i]
-			id, ok := rentalOfNode(n.Name)
+			id, _, ok := bridge.RentalOfNode(n.Name)
 			if !ok || known[n.Name] || !n.Dynamic || n.Responding || len(q.on(n.Name)) > 0 {
 				continue
 			}
