@@ -323,19 +323,26 @@ func TestINV_I8_AskedReleaseWaitsForAViewThatCanBeTrusted(t *testing.T) {
 }
 
 func TestFreezeStopsTheNextTryOfACallToo(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.a.fault("Create", slices.Repeat([]string{"throttled"}, 20)...)
-		w.cluster.submit("1", 1, 8, time.Minute)
-		w.start()
-		w.until(10*time.Second, "tried", func() bool { return w.a.sent() == 1 })
-		if err := w.engine.Remember(t.Context(), func(m *bridge.Marks) { m.Frozen = true }); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(4 * time.Minute)
-		if n := w.a.sent() + w.b.sent(); n != 1 {
-			t.Errorf("%d more calls while frozen", n-1)
-		}
-	})
+	for name, stop := range map[string]func(*bridge.Marks){
+		"a person's freeze": func(m *bridge.Marks) { m.Frozen = true },
+		"the breaker":       func(m *bridge.Marks) { m.Protected = "machines of another store" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.a.fault("Create", slices.Repeat([]string{"throttled"}, 20)...)
+				w.cluster.submit("1", 1, 8, time.Minute)
+				w.start()
+				w.until(10*time.Second, "tried", func() bool { return w.a.sent() == 1 })
+				if err := w.engine.Remember(t.Context(), stop); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(4 * time.Minute)
+				if n := w.a.sent() + w.b.sent(); n != 1 {
+					t.Errorf("%d more calls while no money flows", n-1)
+				}
+			})
+		})
+	}
 }
 
 func TestStoreWithoutHoldMakesNoCall(t *testing.T) {

@@ -39,6 +39,9 @@ func TestRentalLivesFromHoldToSettlement(t *testing.T) {
 	if diff := cmp.Diff(want, balances); diff != "" {
 		t.Errorf("balances differ (-want +got):\n%s", diff)
 	}
+	if _, err := s.Extend(t.Context(), r, usd(1000), budgets); !errors.Is(err, bridge.ErrOverBudget) {
+		t.Errorf("an extension beyond every budget: %v", err)
+	}
 	r = is(s.Extend(t.Context(), r, usd(5), budgets, news(bridge.NewsExtended)))
 	if r.Hold != usd(45) {
 		t.Errorf("hold after extension is %s, want 45", r.Hold)

@@ -190,7 +190,7 @@ var strangers = []mutant{
 			{"bridge/engine/reserve.go", "\tif c.dark || c.marks.Frozen || c.marks.Protected != \"\" || ", "\tif c.dark || c.marks.Frozen || "},
 			{"bridge/engine/provision.go", "\tif c.dark || c.marks.Frozen || c.marks.Protected != \"\" || !e.lookedAround() || e.calls", "\tif c.dark || c.marks.Frozen || !e.lookedAround() || e.calls"},
 		},
-		in(engines, "TestINV_I1_ForeignStoreOpensTheBreakerAndTouchesNothing", "TestBreakerOpensOnLaunchesThatNeverJoinAndCoolsDown"),
+		in(engines, "TestFreezeStopsTheNextTryOfACallToo"),
 	},
 }
 

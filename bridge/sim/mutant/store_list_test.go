@@ -18,7 +18,7 @@ var funds = []mutant{
 			"\t\tif len(short) > 0 {\n\t\t\treturn &OverBudget{short[0].balance, more}\n\t\t}\n",
 			"\t\t_ = short\n",
 		}},
-		in(stores, "TestStoreKeepsTheBooksWhateverHappens", "TestI02NoInterleavingOfAdmissionsExceedsABudget"),
+		in(stores, "TestRentalLivesFromHoldToSettlement"),
 	},
 	{
 		"an approver exceeds a hard budget", 7,
