@@ -178,9 +178,6 @@ func (c *Cloud) failure(op string, resp *http.Response, text []byte) error {
 		}
 	}
 	e := c.fault(op, f.Error)
-	if resp.StatusCode >= http.StatusInternalServerError && e.Kind.Refused() {
-		e.Kind = bridge.CloudUnknown // what broke may have had its effect before
-	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(min(seconds, int(retryMost/time.Second))) * time.Second
 	}

@@ -23,7 +23,6 @@ var unlooked = map[string]string{
 	"bridge/cmd/spillway/demo":    "it drives processes",
 	"bridge/cmd/spillway/drill":   "it drives processes",
 	"bridge/cmd/spillway/killed":  "it drives processes",
-	"bridge/cmd/spillway/ordeal":  "it drives processes",
 	"bridge/cmd/spillway/reclaim": "it drives processes",
 }
 
