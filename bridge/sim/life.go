@@ -189,7 +189,9 @@ func (w *World) Kill() {
 	l.die()
 	l.end()
 	<-l.done
+	w.books.Lock()
 	w.look(context.WithoutCancel(w.ctx), l)
+	w.books.Unlock()
 	w.setLife(nil)
 	w.Store, w.Desk, w.Engine = nil, nil, nil
 	w.story.tell(time.Now(), "life %d of the bridge ends", l.n)

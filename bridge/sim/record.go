@@ -30,17 +30,27 @@ var writes = map[string]bool{"Store": true, "Writer": true, "Rentals": true}
 // around is put round every call of a life: it lets none through once the bridge
 // is dead, and writes down those that came through.
 func (l *life) around(ctx context.Context, c *crash.Call, do func(context.Context) error) error {
-	name := c.Port + "." + c.Method
 	if l.pass() {
 		return crash.ErrKilled
+	}
+	err := l.heard(ctx, c, do)
+	if l.pass() {
+		return crash.ErrKilled
+	}
+	return err
+}
+
+// heard makes a call and writes it down. What a call has changed in the store and
+// that it did are seen together, or neither.
+func (l *life) heard(ctx context.Context, c *crash.Call, do func(context.Context) error) error {
+	if writes[c.Port] {
+		l.w.books.Lock()
+		defer l.w.books.Unlock()
 	}
 	begun := time.Now().UTC()
 	err := l.through(ctx, writes[c.Port], do)
-	if !unheard[name] {
+	if !unheard[c.Port+"."+c.Method] {
 		l.w.record(l, c, begun, err)
-	}
-	if l.pass() {
-		return crash.ErrKilled
 	}
 	return err
 }

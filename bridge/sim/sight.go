@@ -206,18 +206,9 @@ func (s *seen) enter(e *wire.Entry, ours string) {
 // Sight is the whole world at this moment.
 func (w *World) Sight(ctx context.Context) (invariant.Sight, error) {
 	s := &w.seen
-	if l := w.life; l != nil {
-		w.look(ctx, l)
-		if time.Since(s.audited) >= w.setup.span(auditEvery) {
-			w.audit(ctx)
-		}
-	}
+	ended := w.read(ctx)
 	err := errors.Join(s.err, w.readClouds())
 	s.err = nil
-	w.calls.mu.Lock()
-	ended := w.calls.ended
-	w.calls.ended = nil
-	w.calls.mu.Unlock()
 	out := invariant.Sight{
 		At: time.Now().UTC(), Bridge: w.asBridge(), Balances: s.balances, Marks: s.marks, Audited: s.fresh, Faults: s.faults, OpenHolds: s.holds,
 		News: s.news, Ledger: s.ledger, Calls: ended, Stored: s.newsID + s.seq, Log: s.log.take(), Said: s.said,
@@ -234,6 +225,22 @@ func (w *World) Sight(ctx context.Context) (invariant.Sight, error) {
 	})
 	out.Jobs, out.Nodes = w.Slurm.Truth()
 	return out, err
+}
+
+// read reads the store and the calls that have ended, between two writes.
+func (w *World) read(ctx context.Context) (ended []invariant.Call) {
+	w.books.Lock()
+	defer w.books.Unlock()
+	if l := w.life; l != nil {
+		w.look(ctx, l)
+		if time.Since(w.seen.audited) >= w.setup.span(auditEvery) {
+			w.audit(ctx)
+		}
+	}
+	w.calls.mu.Lock()
+	defer w.calls.mu.Unlock()
+	ended, w.calls.ended = w.calls.ended, nil
+	return ended
 }
 
 func (w *World) asBridge() invariant.Bridge {

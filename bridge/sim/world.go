@@ -48,6 +48,7 @@ type World struct {
 	checker *invariant.Checker
 	found   []invariant.Violation
 	seen    seen
+	books   sync.Mutex // held from a write of the store until it is written down, and while both are read
 	calls   calls
 
 	plan    plan
