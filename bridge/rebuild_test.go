@@ -128,19 +128,27 @@ func TestRebuildFromLess(t *testing.T) {
 		},
 		"those, with the first one dead and forgotten": {
 			func(all []Instance, q *Queue) []Instance { each(old)(all, q); return all[1:] },
-			StateAdmitted, 3, []MachineState{MachineGone, MachineJoined, MachineJoined}, 0, "3 machines",
+			StateAdmitted, 3,
+			[]MachineState{MachineGone, MachineJoined, MachineJoined},
+			0, "3 machines",
 		},
 		"one dead and forgotten": {
 			func(all []Instance, _ *Queue) []Instance { return all[1:] },
-			StateAdmitted, 3, []MachineState{MachineGone, MachineJoined, MachineJoined}, 0, "",
+			StateAdmitted, 3,
+			[]MachineState{MachineGone, MachineJoined, MachineJoined},
+			0, "",
 		},
 		"one dead and listed": {
 			func(all []Instance, _ *Queue) []Instance { all[2].State = InstanceGone; return all },
-			StateAdmitted, 3, []MachineState{MachineJoined, MachineJoined, MachineGone}, 0, "",
+			StateAdmitted, 3,
+			[]MachineState{MachineJoined, MachineJoined, MachineGone},
+			0, "",
 		},
 		"none has joined": {
 			func(all []Instance, q *Queue) []Instance { alone(q); return all },
-			StateJoining, 3, []MachineState{MachineCreated, MachineCreated, MachineCreated}, 0, "",
+			StateJoining, 3,
+			[]MachineState{MachineCreated, MachineCreated, MachineCreated},
+			0, "",
 		},
 		"a scheduler that says no addresses": {
 			func(all []Instance, q *Queue) []Instance {
@@ -149,25 +157,32 @@ func TestRebuildFromLess(t *testing.T) {
 				}
 				return all
 			},
-			StateAdmitted, 3, []MachineState{MachineJoined, MachineJoined, MachineJoined}, 0, "order of their ids",
+			StateAdmitted, 3,
+			[]MachineState{MachineJoined, MachineJoined, MachineJoined},
+			0, "order of their ids",
 		},
 		"drained to go back": {
 			func(all []Instance, q *Queue) []Instance {
 				q.Nodes[1].Reason = "spillway: release [root@x]"
 				return all
 			},
-			StateDraining, 3, []MachineState{MachineJoined, MachineJoined, MachineJoined}, 0, "",
+			StateDraining, 3,
+			[]MachineState{MachineJoined, MachineJoined, MachineJoined},
+			0, "",
 		},
 		"noticed": {
 			func(all []Instance, _ *Queue) []Instance {
 				all[1].NoticeAt, all[1].ReclaimAt = noon, noon.Add(2*time.Minute)
 				return all
 			},
-			StateAdmitted, 3, []MachineState{MachineJoined, MachineNoticed, MachineJoined}, 0, "",
+			StateAdmitted, 3,
+			[]MachineState{MachineJoined, MachineNoticed, MachineJoined},
+			0, "",
 		},
 		"on their way out": {
 			each(func(in *Instance) { in.State = InstanceStopping }), StateReleasing, 3,
-			[]MachineState{MachineReleasing, MachineReleasing, MachineReleasing}, 0, "",
+			[]MachineState{MachineReleasing, MachineReleasing, MachineReleasing},
+			0, "",
 		},
 		"all dead": {each(func(in *Instance) { in.State = InstanceGone }), "", 0, nil, 0, ""},
 		"more than its create made": {
@@ -176,14 +191,18 @@ func TestRebuildFromLess(t *testing.T) {
 				more.ID, more.Address = "i-zzz", ""
 				return append(all, more)
 			},
-			StateAdmitted, 3, []MachineState{MachineJoined, MachineJoined, MachineJoined}, 1, "",
+			StateAdmitted, 3,
+			[]MachineState{MachineJoined, MachineJoined, MachineJoined},
+			1, "",
 		},
 		"one of another create call": {
 			func(all []Instance, _ *Queue) []Instance {
 				all[2].Token, all[2].Launched = "another", noon.Add(time.Hour)
 				return all
 			},
-			StateAdmitted, 3, []MachineState{MachineJoined, MachineJoined, MachineGone}, 1, "",
+			StateAdmitted, 3,
+			[]MachineState{MachineJoined, MachineJoined, MachineGone},
+			1, "",
 		},
 		"no ceiling":                {each(func(in *Instance) { delete(in.Tags, TagRate) }), "", 0, nil, 3, ""},
 		"no account":                {each(func(in *Instance) { delete(in.Tags, TagAccount) }), "", 0, nil, 3, ""},

@@ -10,7 +10,7 @@ import (
 // place gives each instance its machine, and each machine its node: by the
 // address that the scheduler reaches it at, else in the order of ids, those that
 // have a node first. It returns what is too many.
-func (b *Rebuilt) place(mine []Instance, q *Queue, now time.Time) (rest []Instance) {
+func (b *Rebuilt) place(mine []Instance, q *Queue, now time.Time) (rest []Instance) { //nolint:gocyclo // Each way to seat a machine, the surest first.
 	r := &b.Rental
 	nodes := make([]*Node, r.Count)
 	for i := range q.Nodes {
@@ -106,7 +106,7 @@ func (r *Rental) machine(n int, in *Instance, q *Queue, now time.Time) Machine {
 
 // stand finds how far a rental was: what the scheduler holds of it is let in,
 // what it holds drained for a return goes back.
-func (b *Rebuilt) stand(q *Queue, now time.Time) {
+func (b *Rebuilt) stand(q *Queue, now time.Time) { //nolint:gocyclo // What a scheduler can hold of a rental, one after the other.
 	r := &b.Rental
 	in, live, leaving := false, false, false
 	for i := range r.Machines {

@@ -4,7 +4,7 @@ import "slices"
 
 // route sends a demand to rented machines of its project that have room: those
 // in the scheduler at once, those on their way when they are admitted.
-func (l *look) route(c *cluster, o *opening, v *Verdict) bool {
+func (l *look) route(c *cluster, o *opening, v *Verdict) bool { //nolint:gocyclo // What makes a room fit, one after the other.
 	if !c.upper.under(&o.demand.Shape) {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -52,14 +53,15 @@ type Choice struct {
 
 // Error names the ids.
 func (c *Choice) Error() string {
-	s := ErrWhich.Error() + ":"
+	var whose []string
 	for _, id := range slices.Sorted(maps.Keys(c.Stores)) {
-		s += fmt.Sprintf(" %d of store %s,", c.Stores[id], id)
+		whose = append(whose, fmt.Sprintf("%d of store %s", c.Stores[id], id))
 	}
+	s := ErrWhich.Error() + ": " + strings.Join(whose, ", ")
 	if c.Here != "" {
-		return s + " and the store in place is " + c.Here
+		s += ", and the store in place is " + c.Here
 	}
-	return s[:len(s)-1]
+	return s
 }
 
 // Unwrap returns ErrWhich.
@@ -197,7 +199,7 @@ func examine(ctx context.Context, s *store.Store, b *books) (damage, err error) 
 	}
 	if damage != nil {
 		b.used = true
-		return damage, ctx.Err()
+		return damage, context.Cause(ctx)
 	}
 	rentals, err := s.Recent(ctx, every)
 	for i := range rentals {

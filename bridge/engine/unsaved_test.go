@@ -131,7 +131,7 @@ func (s refusesOne) Save(ctx context.Context, r bridge.Rental, news ...bridge.Ne
 
 // A rental that alone cannot be saved does not keep others from being served.
 func TestOneRentalThatCannotBeSavedStopsNoOther(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		var on atomic.Bool
 		w.ports = func(_ *world, s engine.Scheduler, c engine.Cloud, st engine.Store) (engine.Scheduler, engine.Cloud, engine.Store) {
 			return s, c, refusesOne{st, &on}

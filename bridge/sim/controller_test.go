@@ -116,7 +116,7 @@ func (s *tale) ended() bool {
 func (s *tale) watch(moment func(*tale) bool, blow func(*tale), needsNode bool) {
 	var again func(context.Context)
 	again = func(context.Context) {
-		if s.last() == "" && needsNode || !moment(s) && !(needsNode && s.ended()) {
+		if s.last() == "" && needsNode || !moment(s) && (!needsNode || !s.ended()) {
 			s.w.Errand(2*time.Second, again)
 			return
 		}

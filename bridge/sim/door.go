@@ -22,7 +22,7 @@ type grant struct {
 // spec reads slurmd's --conf.
 func (g *grant) spec() (slurmctl.NodeSpec, error) {
 	n := slurmctl.NodeSpec{Name: g.Node}
-	for _, field := range strings.Fields(g.Conf) {
+	for field := range strings.FieldsSeq(g.Conf) {
 		key, value, _ := strings.Cut(field, "=")
 		var err error
 		switch key {

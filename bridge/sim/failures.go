@@ -29,11 +29,11 @@ var ops = []string{"create", "operation", "list", "terminate", "update", "offers
 
 func (w *World) newFault(r *rand.Rand) wire.Fault {
 	f := wire.Fault{Cloud: pick(r, w.site.cloudNames()...), Count: 1 + r.IntN(3)}
-	switch f.Kind = pick(r,
+	switch f.Kind = pick(r, //nolint:exhaustive // Those that need more than a kind.
 		wire.FaultTimeoutBefore, wire.FaultTimeoutAfter, wire.FaultErrorBefore, wire.FaultErrorAfter, wire.FaultThrottle, wire.FaultSlow,
 		wire.FaultAuth, wire.FaultCode, wire.FaultNoStock, wire.FaultQuota, wire.FaultPartial, wire.FaultSlowBoot, wire.FaultNeverJoins,
 		wire.FaultDiesAtBoot, wire.FaultStaleList, wire.FaultLostPage, wire.FaultDuplicate, wire.FaultWrongTags, wire.FaultNoAddress,
-		wire.FaultAbsent, wire.FaultDeafTerminate); f.Kind { //nolint:exhaustive // Those that need more than a kind.
+		wire.FaultAbsent, wire.FaultDeafTerminate); f.Kind {
 	case wire.FaultTimeoutBefore, wire.FaultTimeoutAfter, wire.FaultErrorBefore, wire.FaultErrorAfter, wire.FaultAuth:
 		f.Op = pick(r, ops...)
 	case wire.FaultThrottle:

@@ -143,10 +143,7 @@ func (w *World) ended(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range w.checker.Step(s) {
-		w.found = append(w.found, v)
-	}
-	w.found = append(w.found, w.checker.End(s)...)
+	w.found = append(append(w.found, w.checker.Step(s)...), w.checker.End(s)...)
 	w.story.tell(time.Now(), "the end: %d jobs, %d rentals, %d machines, %d lives", len(s.Jobs), len(s.Rentals), len(s.Machines), w.lives)
 	return nil
 }

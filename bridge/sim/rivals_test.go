@@ -214,7 +214,7 @@ func (o *takeover) begin(ctx context.Context) {
 	o.wait(ctx, 15)
 }
 
-func (o *takeover) wait(ctx context.Context, minutes int) {
+func (o *takeover) wait(_ context.Context, minutes int) {
 	if !o.old.isCaught() && minutes > 0 {
 		o.w.Errand(time.Minute, func(ctx context.Context) { o.wait(ctx, minutes-1) })
 		return

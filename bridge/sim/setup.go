@@ -62,11 +62,26 @@ func (s *Setup) limits() engine.Limits {
 		p *time.Duration
 		v time.Duration
 	}{
-		{&l.Cycle, time.Minute}, {&l.Gap, time.Second}, {&l.ListEvery, time.Minute}, {&l.OffersEvery, 5 * time.Minute},
-		{&l.QueueAge, 3 * time.Minute}, {&l.Launch, 5 * time.Minute}, {&l.Join, 15 * time.Minute}, {&l.Post, 15 * time.Minute},
-		{&l.Retry, 10 * time.Second}, {&l.Expedite, 5 * time.Second}, {&l.AbsentGap, 2 * time.Minute}, {&l.OrphanAge, 5 * time.Minute},
-		{&l.RetryMost, 2 * time.Minute}, {&l.PoolDown, time.Minute}, {&l.PoolMost, 30 * time.Minute}, {&l.QuotaDown, 5 * time.Minute},
-		{&l.AskAgain, time.Hour}, {&l.Leap, 10 * time.Minute}, {&l.FailWindow, time.Hour}, {&l.CoolDown, 30 * time.Minute},
+		{&l.Cycle, time.Minute},
+		{&l.Gap, time.Second},
+		{&l.ListEvery, time.Minute},
+		{&l.OffersEvery, 5 * time.Minute},
+		{&l.QueueAge, 3 * time.Minute},
+		{&l.Launch, 5 * time.Minute},
+		{&l.Join, 15 * time.Minute},
+		{&l.Post, 15 * time.Minute},
+		{&l.Retry, 10 * time.Second},
+		{&l.Expedite, 5 * time.Second},
+		{&l.AbsentGap, 2 * time.Minute},
+		{&l.OrphanAge, 5 * time.Minute},
+		{&l.RetryMost, 2 * time.Minute},
+		{&l.PoolDown, time.Minute},
+		{&l.PoolMost, 30 * time.Minute},
+		{&l.QuotaDown, 5 * time.Minute},
+		{&l.AskAgain, time.Hour},
+		{&l.Leap, 10 * time.Minute},
+		{&l.FailWindow, time.Hour},
+		{&l.CoolDown, 30 * time.Minute},
 	} {
 		if *d.p == 0 {
 			*d.p = s.span(d.v)

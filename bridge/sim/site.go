@@ -25,7 +25,6 @@ type site struct {
 	clouds server.World
 	slurm  slurmctl.Options
 	policy []byte
-	people []desk.Person
 	idle   time.Duration // the longest of policy
 	life   time.Duration
 }
@@ -37,8 +36,10 @@ func (w *World) newSite() site {
 		slurm: slurmctl.Options{
 			Overlays: 20,
 			Nodes: []slurmctl.NodeSpec{
-				{Name: "c1", CPUs: 16, MemoryMiB: 128_000}, {Name: "c2", CPUs: 16, MemoryMiB: 128_000},
-				{Name: "g1", CPUs: 16, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"}, {Name: "g2", CPUs: 16, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"},
+				{Name: "c1", CPUs: 16, MemoryMiB: 128_000},
+				{Name: "c2", CPUs: 16, MemoryMiB: 128_000},
+				{Name: "g1", CPUs: 16, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"},
+				{Name: "g2", CPUs: 16, MemoryMiB: 256_000, GPUs: 8, GPUType: "a100"},
 			},
 			KillWait: w.setup.span(30 * time.Second), SlurmdTimeout: w.setup.span(5 * time.Minute), MinJobAge: w.setup.span(5 * time.Minute),
 			MessageTimeout: w.setup.span(10 * time.Second), Backfill: w.setup.span(30 * time.Second),

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,13 +61,13 @@ func (s *story) stamp(at time.Time) string {
 
 // news tells what the bridge told.
 func (s *story) news(at time.Time, n *bridge.News) {
-	line := "news " + string(n.Kind)
+	line := []string{"news", string(n.Kind)}
 	for _, part := range []string{string(n.Rental), n.Machine, n.Node, string(n.Job), n.Who, string(n.Why), n.Text} {
 		if part != "" {
-			line += " " + part
+			line = append(line, part)
 		}
 	}
-	s.tell(at, "%s", line)
+	s.tell(at, "%s", strings.Join(line, " "))
 }
 
 // Digest is of all that happened: the same seed gives the same one.

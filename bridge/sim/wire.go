@@ -127,9 +127,9 @@ func (a *answer) Write(p []byte) (int, error) {
 func serve(h http.Handler, req *http.Request) (resp *http.Response, err error) {
 	a := &answer{header: http.Header{}}
 	defer func() {
-		switch r := recover(); {
-		case r == nil:
-		case r == http.ErrAbortHandler: //nolint:errorlint // A panic's value.
+		switch r := recover(); r { //nolint:errorlint // A panic's value.
+		case nil:
+		case http.ErrAbortHandler:
 			resp, err = nil, errCut
 		default:
 			panic(r)

@@ -121,7 +121,7 @@ func (w *writer) to(r bridge.Rental, states ...bridge.State) bridge.Rental {
 		r.State, r.Since = st, w.clock.now()
 		for i := range r.Machines {
 			m := &r.Machines[i]
-			switch st { //nolint:exhaustive // The others change no machine.
+			switch st {
 			case bridge.StateAdmitted:
 				m.State, m.Joined = bridge.MachineJoined, w.clock.now()
 			case bridge.StateReleasing:

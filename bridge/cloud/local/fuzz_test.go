@@ -98,7 +98,13 @@ func FuzzAnswers(f *testing.F) {
 		{429, "99999999999999", `{"error":{"code":"` + wire.CodeThrottled + `"}}`},
 		{500, "", `{"error":{"code":"` + wire.CodeInternal + `"}}`},
 		{503, "", `{"error":{"code":"` + wire.CodeNoCapacity + `"}}`}, // as some clouds say that they are sold out
-		{502, "", `<html>bad gateway</html>`}, {403, "", `forbidden`}, {204, "", ``}, {302, "", ``}, {200, "", `null`}, {200, "", `[]`}, {200, "", `{"operation":null`},
+		{502, "", `<html>bad gateway</html>`},
+		{403, "", `forbidden`},
+		{204, "", ``},
+		{302, "", ``},
+		{200, "", `null`},
+		{200, "", `[]`},
+		{200, "", `{"operation":null`},
 	} {
 		f.Add(seed.status, seed.retry, []byte(seed.body))
 	}

@@ -65,7 +65,7 @@ func (c *Cloud) call(ctx context.Context, q wire.Request) (*wire.Answer, error) 
 func (c *Cloud) run(ctx context.Context, input []byte) (out []byte, started bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.config.Command[0], c.config.Command[1:]...) //nolint:gosec // The administrator's own configuration says what to run.
+	cmd := exec.CommandContext(ctx, c.config.Command[0], c.config.Command[1:]...)
 	cmd.Env = c.environment()
 	cmd.Stdin = bytes.NewReader(input)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -87,7 +87,7 @@ func (c *Cloud) run(ctx context.Context, input []byte) (out []byte, started bool
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, true, fmt.Errorf("no answer after %s: %w", c.config.Timeout, ctx.Err())
 	case ctx.Err() != nil:
-		return nil, true, ctx.Err()
+		return nil, true, fmt.Errorf("wait for the answer: %w", ctx.Err())
 	case err != nil && answer.kept.Len() == 0:
 		last := said[strings.LastIndexByte(said, '\n')+1:]
 		return nil, true, fmt.Errorf("%s ended without an answer: %w: %s", c.config.Command[0], err, last)

@@ -149,12 +149,18 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 		return err
 	}
 	d.closing = append(d.closing, closeOnce(d.asks))
-	if c.Metrics.Listen != "" {
-		if d.figures, err = net.Listen("tcp", c.Metrics.Listen); err != nil {
-			return fmt.Errorf("listen for metrics: %w", err)
-		}
-		d.closing = append(d.closing, closeOnce(d.figures))
+	return d.openFigures(c)
+}
+
+func (d *daemon) openFigures(c *config.Config) error {
+	if c.Metrics.Listen == "" {
+		return nil
 	}
+	var err error
+	if d.figures, err = net.Listen("tcp", c.Metrics.Listen); err != nil {
+		return fmt.Errorf("listen for metrics: %w", err)
+	}
+	d.closing = append(d.closing, closeOnce(d.figures))
 	return nil
 }
 

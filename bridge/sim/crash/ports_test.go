@@ -282,7 +282,7 @@ func strike(t *testing.T, construct func(o, i crash.Around) any, typ reflect.Typ
 	}
 	last, err := len(out)-1, error(nil)
 	if last >= 0 {
-		err, _ = out[last].Interface().(error)
+		err, _ = reflect.TypeAssert[error](out[last])
 	}
 	end := "after, down"
 	if last < 0 || sig.Type.Out(last) != reflect.TypeFor[error]() {

@@ -62,7 +62,7 @@ func (b *books) add(t *ledger.Transaction, budgets []bridge.Budget) {
 		b.fault("transaction %d, %s, is of %s, which never had a hold", t.Seq, t.Kind, t.Rental)
 		return
 	}
-	switch t.Kind { //nolint:exhaustive // Those above are done.
+	switch t.Kind {
 	case ledger.KindExtend:
 		h.total.Micro += t.Amount.Micro
 	case ledger.KindPost, ledger.KindAdjust, ledger.KindBill, ledger.KindCredit, ledger.KindRefund:

@@ -66,7 +66,6 @@ type seen struct {
 type watched struct {
 	first   Job
 	touched bool // by a call that may change its place in the queue
-	clean   bool // no call of ours has named it
 }
 
 // list is a complete list of one cloud.

@@ -95,7 +95,7 @@ func choose(t *testing.T) []*mutant {
 	seed := today(t)
 	h := fnv.New64a()
 	h.Write([]byte(seed))
-	for _, i := range rand.New(rand.NewPCG(h.Sum64(), 0)).Perm(len(mutants))[:few] { //nolint:gosec // Anybody may know which.
+	for _, i := range rand.New(rand.NewPCG(h.Sum64(), 0)).Perm(len(mutants))[:few] {
 		out = append(out, &mutants[i])
 	}
 	t.Logf("%d of %d mutants, chosen by -day %s; all of them: make mutants", few, len(mutants), seed)
@@ -113,7 +113,7 @@ func today(t *testing.T) string {
 	if out, err := cmd.Output(); err == nil {
 		return strings.TrimSpace(string(out))
 	}
-	return time.Now().UTC().Format(time.DateOnly) //nolint:forbidigo // Without a commit the day is what changes.
+	return time.Now().UTC().Format(time.DateOnly)
 }
 
 // patterns are the tests of each folder that some mutants name.
@@ -142,9 +142,9 @@ func run(t *testing.T, of tests, overlay string) outcome {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SPILLWAY_") })
 	var all bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &all, &all
-	began := time.Now() //nolint:forbidigo // What it took by the clock on the wall.
+	began := time.Now()
 	err := cmd.Run()
-	o := outcome{took: time.Since(began)} //nolint:forbidigo // As above.
+	o := outcome{took: time.Since(began)}
 	out := all.String()
 	exit, _ := errors.AsType[*exec.ExitError](err)
 	failed := failure.FindAllStringSubmatch(out, -1)

@@ -35,7 +35,7 @@ func startTime(text string, now time.Time) (time.Time, error) {
 		return now, nil
 	}
 	seconds, err := strconv.ParseUint(strings.TrimPrefix(after, "+"), 10, 31)
-	return now.Add(time.Duration(seconds) * time.Second), err //nolint:wrapcheck // It is only tested for.
+	return now.Add(time.Duration(seconds) * time.Second), err
 }
 
 func (c *Controller) editJobs(a *answer, id string, rest []setting) {

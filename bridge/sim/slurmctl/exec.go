@@ -92,7 +92,7 @@ func (c *Controller) parse(a *answer, input string, args []string) []request {
 func (c *Controller) send(ctx context.Context, a *answer, r request) error {
 	for tries := time.Duration(1); ; tries++ {
 		if err := ctx.Err(); err != nil {
-			return err //nolint:wrapcheck // The adapter's own.
+			return err
 		}
 		c.mu.Lock()
 		now := c.advance()
@@ -146,7 +146,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err() //nolint:wrapcheck // The adapter's own.
+		return ctx.Err()
 	case <-timer.C:
 		return nil
 	}

@@ -200,12 +200,12 @@ func TestSimulatedSlurmAnswersAsTheRealOne(t *testing.T) {
 	want, asked, called := simulate(t, table)
 	compareAsked(t, asked)
 	adapter := reflect.TypeFor[engine.Scheduler]()
-	for i := range adapter.NumMethod() {
-		if name := adapter.Method(i).Name; !slices.Contains(called, name) && !slices.Contains(realOnly, name) {
+	for method := range adapter.Methods() {
+		if name := method.Name; !slices.Contains(called, name) && !slices.Contains(realOnly, name) {
 			t.Errorf("the table does not call %s", name)
 		}
 	}
-	r := &real{t: t, machines: map[string]*sandbox.Machine{}}
+	r := &actual{t: t, machines: map[string]*sandbox.Machine{}}
 	r.cluster = slurmtest.New(t, slurmtest.Options{Overlays: 3, KillWait: int(killWait.Seconds())})
 	t.Cleanup(func() {
 		for name := range r.machines {
@@ -237,9 +237,9 @@ func TestSimulatedSlurmAnswersAsTheRealOne(t *testing.T) {
 const patience = 30 * time.Second
 
 // difference is the lines that only one of two texts has.
-func difference(real, simulated string) string {
-	left, right := strings.Split(real, "\n"), strings.Split(simulated, "\n")
-	if real == simulated {
+func difference(truth, simulated string) string {
+	left, right := strings.Split(truth, "\n"), strings.Split(simulated, "\n")
+	if truth == simulated {
 		return ""
 	}
 	var b strings.Builder

@@ -168,8 +168,11 @@ func (n *node) state() string {
 		is   bool
 		word string
 	}{
-		{n.completing(), "COMPLETING"}, {n.drained, "DRAIN"}, {n.dynamic, "DYNAMIC_NORM"},
-		{n.unanswered || n.asked, "NOT_RESPONDING"}, {n.reserved, "RESERVED"},
+		{n.completing(), "COMPLETING"},
+		{n.drained, "DRAIN"},
+		{n.dynamic, "DYNAMIC_NORM"},
+		{n.unanswered || n.asked, "NOT_RESPONDING"},
+		{n.reserved, "RESERVED"},
 	} {
 		if one.is {
 			words = append(words, one.word)
@@ -306,14 +309,34 @@ func (c *Controller) showConfig(a *answer) {
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%d sec", int(d.Seconds())) }
 	a.printf("Configuration data as of %d\n", c.at.Unix())
 	for _, line := range [][2]string{
-		{"AccountingStorageEnforce", "none"}, {"AccountingStorageType", "accounting_storage/none"}, {"AuthType", "auth/munge"},
-		{"BOOT_TIME", epoch(c.booted)}, {"ClusterName", "sim"}, {"DefMemPerCPU", "1000"}, {"EnforcePartLimits", "NO"}, {"GresTypes", "gpu"},
-		{"JobFileAppend", "0"}, {"JobRequeue", "1"}, {"KillWait", seconds(c.options.KillWait)}, {"MaxNodeCount", "4096"},
-		{"MessageTimeout", seconds(c.options.MessageTimeout)}, {"MinJobAge", seconds(c.options.MinJobAge)}, {"NEXT_JOB_ID", itoa(c.lastJob + 1)},
-		{"PriorityType", "priority/basic"}, {"PrivateData", "none"}, {"ReturnToService", "2"}, {"SchedulerType", "sched/backfill"},
-		{"SelectType", "select/cons_tres"}, {"SelectTypeParameters", "CR_CORE_MEMORY"}, {"SlurmctldHost[0]", "head(127.0.0.1)"},
-		{"SlurmctldPort", "6817"}, {"SlurmctldParameters", "enable_configless"}, {"SlurmdTimeout", seconds(c.options.SlurmdTimeout)},
-		{"SLURM_VERSION", "22.05.8"}, {"TopologyPlugin", "topology/none"}, {"TreeWidth", "65533"},
+		{"AccountingStorageEnforce", "none"},
+		{"AccountingStorageType", "accounting_storage/none"},
+		{"AuthType", "auth/munge"},
+		{"BOOT_TIME", epoch(c.booted)},
+		{"ClusterName", "sim"},
+		{"DefMemPerCPU", "1000"},
+		{"EnforcePartLimits", "NO"},
+		{"GresTypes", "gpu"},
+		{"JobFileAppend", "0"},
+		{"JobRequeue", "1"},
+		{"KillWait", seconds(c.options.KillWait)},
+		{"MaxNodeCount", "4096"},
+		{"MessageTimeout", seconds(c.options.MessageTimeout)},
+		{"MinJobAge", seconds(c.options.MinJobAge)},
+		{"NEXT_JOB_ID", itoa(c.lastJob + 1)},
+		{"PriorityType", "priority/basic"},
+		{"PrivateData", "none"},
+		{"ReturnToService", "2"},
+		{"SchedulerType", "sched/backfill"},
+		{"SelectType", "select/cons_tres"},
+		{"SelectTypeParameters", "CR_CORE_MEMORY"},
+		{"SlurmctldHost[0]", "head(127.0.0.1)"},
+		{"SlurmctldPort", "6817"},
+		{"SlurmctldParameters", "enable_configless"},
+		{"SlurmdTimeout", seconds(c.options.SlurmdTimeout)},
+		{"SLURM_VERSION", "22.05.8"},
+		{"TopologyPlugin", "topology/none"},
+		{"TreeWidth", "65533"},
 	} {
 		a.printf("%-23s = %s\n", line[0], line[1])
 	}

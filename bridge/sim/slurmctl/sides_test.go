@@ -50,8 +50,8 @@ func (s simulated) lose(name string)     { s.Lose(name) }
 func (s simulated) restart()             { s.Restart(false) }
 func (s simulated) wait(d time.Duration) { time.Sleep(d) }
 
-// real is slurmctld and slurmd as Debian has them.
-type real struct {
+// actual is slurmctld and slurmd as Debian has them.
+type actual struct {
 	t        *testing.T
 	cluster  *slurmtest.Cluster
 	machines map[string]*sandbox.Machine
@@ -61,7 +61,7 @@ type real struct {
 // where the adapter ends it.
 const transitional = "in transitional state, retrying\n"
 
-func (r *real) exec(ctx context.Context, input string, args ...string) (slurm.Output, error) {
+func (r *actual) exec(ctx context.Context, input string, args ...string) (slurm.Output, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(r.cluster.BinDir(sandbox.Account{}), args[0]), args[1:]...)
@@ -107,11 +107,11 @@ func (u *until) Write(p []byte) (int, error) {
 		u.seen = true
 		u.stop()
 	}
-	return n, err //nolint:wrapcheck // A buffer's.
+	return n, err
 }
 
 // submit sends a batch script that does what the simulated job does.
-func (r *real) submit(j slurmctl.Job) bridge.JobID {
+func (r *actual) submit(j slurmctl.Job) bridge.JobID {
 	r.t.Helper()
 	script := "#!/bin/bash\n"
 	switch {
@@ -152,7 +152,7 @@ func (r *real) submit(j slurmctl.Job) bridge.JobID {
 	return bridge.JobID(id)
 }
 
-func (r *real) join(name string) {
+func (r *actual) join(name string) {
 	r.t.Helper()
 	join := r.cluster.Join()
 	shape := slurmtest.NodeShape{Name: name, CPUs: 8, MemoryMiB: 64000, GPUType: "a100", GPUs: 8, Feature: "cloud"}
@@ -166,11 +166,11 @@ func (r *real) join(name string) {
 	must(r.t, err)
 }
 
-func (r *real) lose(name string) {
+func (r *actual) lose(name string) {
 	must(r.t, r.machines[name].Stop(context.WithoutCancel(r.t.Context())))
 	delete(r.machines, name)
 }
 
-func (r *real) restart() { must(r.t, r.cluster.RestartController(r.t.Context())) }
+func (r *actual) restart() { must(r.t, r.cluster.RestartController(r.t.Context())) }
 
-func (r *real) wait(time.Duration) {} // What is waited for is seen in what is read.
+func (r *actual) wait(time.Duration) {} // What is waited for is seen in what is read.

@@ -172,7 +172,7 @@ func (p *play) ending(name, line string) string {
 	if strings.Contains(line, "error") {
 		return out + " " + line + "\n"
 	}
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		if key, value, _ := strings.Cut(word, "="); slices.Contains(endingKeys, key) {
 			if key == "Dependency" {
 				value = p.inText(value)

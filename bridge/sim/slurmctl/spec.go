@@ -44,8 +44,11 @@ func (o Options) withDefaults() Options {
 		at    *time.Duration
 		value time.Duration
 	}{
-		{&o.KillWait, 5 * time.Second}, {&o.SlurmdTimeout, 30 * time.Second}, {&o.MinJobAge, 5 * time.Minute},
-		{&o.MessageTimeout, 10 * time.Second}, {&o.Backfill, 5 * time.Second},
+		{&o.KillWait, 5 * time.Second},
+		{&o.SlurmdTimeout, 30 * time.Second},
+		{&o.MinJobAge, 5 * time.Minute},
+		{&o.MessageTimeout, 10 * time.Second},
+		{&o.Backfill, 5 * time.Second},
 	} {
 		if *one.at == 0 {
 			*one.at = one.value
@@ -111,7 +114,7 @@ func (n *NodeSpec) readGres(list string) error {
 	}
 	var err error
 	n.GPUs, err = strconv.Atoi(parts[len(parts)-1])
-	return err //nolint:wrapcheck // ParseNode wraps it.
+	return err
 }
 
 // Job is a job to submit. Figures of CPUs, GPUs and memory are per node.

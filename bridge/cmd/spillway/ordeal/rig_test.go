@@ -153,13 +153,6 @@ func (r *trial) start() {
 	must(r.t, err)
 }
 
-// kill ends the daemon as a crash does.
-func (r *trial) kill() {
-	r.t.Helper()
-	must(r.t, r.daemon.Process.Kill())
-	_ = r.daemon.Wait() // It was killed: that is its status.
-}
-
 func (r *trial) signal(s syscall.Signal) {
 	r.t.Helper()
 	must(r.t, r.daemon.Process.Signal(s))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"spillway.sh/spillway/bridge/cloud/local/server"
@@ -119,8 +120,8 @@ func (s *Stage) MungeKey() string { return s.Path("munge.key") }
 // clouds still run, and removes the folder. It works from any state.
 func (s *Stage) Close(ctx context.Context) error {
 	var errs []error
-	for i := len(s.processes) - 1; i >= 0; i-- {
-		errs = append(errs, End(s.processes[i]))
+	for _, p := range slices.Backward(s.processes) {
+		errs = append(errs, End(p))
 	}
 	for _, l := range s.logs {
 		errs = append(errs, l.Close())
