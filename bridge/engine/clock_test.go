@@ -22,7 +22,7 @@ func TestClockThatStepsBackIsNotBelieved(t *testing.T) {
 				if restart {
 					w.kill()
 				}
-				w.skew = -time.Hour
+				w.jump(-time.Hour)
 				if restart {
 					w.start()
 				}

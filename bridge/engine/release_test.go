@@ -125,9 +125,9 @@ func TestClockLeapEndsNothingAtAGlance(t *testing.T) {
 		w.until(time.Minute, "running", w.state("1", "running"))
 		w.kill()
 		w.open()
-		for _, leap := range []time.Duration{0, 0, 20 * time.Hour, 0} {
-			w.skew += leap
-			w.a.setup(func(c *cloud) { c.skew = w.skew }) // it was the host that slept
+		for _, ahead := range []time.Duration{0, 0, 20 * time.Hour, 20 * time.Hour} {
+			w.jump(ahead)
+			w.a.setup(func(c *cloud) { c.skew = ahead }) // it was the host that slept
 			if err := w.engine.Cycle(t.Context(), w.now()); err != nil {
 				t.Log(err)
 			}
@@ -136,7 +136,7 @@ func TestClockLeapEndsNothingAtAGlance(t *testing.T) {
 		if rs := w.live(); rs[0].State != bridge.StateAdmitted {
 			t.Errorf("after one look past the leap the rental is %s", rs[0].State)
 		}
-		w.skew = -time.Hour // and back: time stands still instead
+		w.jump(-time.Hour) // and back: time stands still instead
 		if err := w.engine.Cycle(t.Context(), w.now()); err != nil {
 			t.Log(err)
 		}

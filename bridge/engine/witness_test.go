@@ -16,11 +16,11 @@ func TestClockThatLeapsAgainstTheCloudsIsNotBelieved(t *testing.T) {
 		w.cluster.submit("1", 1, 8, 65*time.Minute)
 		w.start()
 		w.until(time.Minute, "running", w.state("1", "running"))
-		w.skew = 30 * 24 * time.Hour
+		w.jump(30 * 24 * time.Hour)
 		w.cluster.submit("2", 1, 8, time.Minute)
 		w.until(10*time.Minute, "the next one is done while the clock is wrong", w.state("2", "done"))
 		time.Sleep(50 * time.Minute)
-		w.skew = 0
+		w.jump(0)
 		w.cluster.submit("3", 1, 8, time.Minute)
 		w.until(10*time.Minute, "one more is done when it is right again", w.state("3", "done"))
 		w.until(time.Hour, "the long one is done", w.state("1", "done"))

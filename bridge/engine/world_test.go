@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,7 @@ type world struct {
 	limits  engine.Limits
 	decide  func(*bridge.Snapshot) bridge.Plan
 	metrics prometheus.Registerer
-	skew    time.Duration        // of the bridge's clock
+	skew    atomic.Int64         // nanoseconds, of the bridge's clock
 	finder  *ckpts               // nil: nobody looks for checkpoints
 	count   func(*bridge.Demand) // of demands that policy is asked about
 	gate    bool                 // machines join when their agents say that they are fit
@@ -138,7 +139,10 @@ func (w *world) tick(ctx context.Context) {
 	}
 }
 
-func (w *world) now() time.Time { return time.Now().Add(w.skew).UTC() }
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())).UTC() }
+
+// jump sets the bridge's clock wrong by d.
+func (w *world) jump(d time.Duration) { w.skew.Store(int64(d)) }
 
 // start opens the store and runs an engine, until stop.
 func (w *world) start() {
