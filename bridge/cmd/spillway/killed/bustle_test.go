@@ -111,10 +111,12 @@ func (b *bustle) submit(ctx context.Context, _ int) {
 }
 
 // script is a job that says when it starts and when it is done, saves each second
-// of work and goes on from there.
+// of work and goes on from there. It lives through the signal that policy sends at
+// a notice, as a job must under "for: all": a shell that does not is ended by it.
 func (b *bustle) script(j *job, seconds int) string {
 	return fmt.Sprintf(`#!/bin/bash
 #SBATCH --ntasks-per-node=1 --cpus-per-task=4 --mem=2000 --gres=gpu:a100:8 --time=10 --output=/dev/null
+trap : USR1
 say() { echo "$1 ${EPOCHREALTIME/[.,]/}" >> %[1]s.log; }
 say start
 step=0; [ -s %[1]s.ckpt ] && step=$(cat %[1]s.ckpt)
@@ -177,10 +179,10 @@ func (b *bustle) open(ctx context.Context) []desk.Rental {
 	return a.Rentals
 }
 
-// answer says yes to every question.
+// answer says yes to every question that it may answer: not to root's own.
 func (b *bustle) answer(ctx context.Context, _ int) {
 	for _, q := range b.open(ctx) {
-		if q.State == bridge.StateWaiting {
+		if q.State == bridge.StateWaiting && q.Requester != "root" {
 			ask(ctx, b, desk.AskDecide, desk.DecideRequest{Rental: string(q.ID), Version: q.Version, Revision: q.Revision, Yes: true})
 		}
 	}
@@ -200,7 +202,8 @@ func (b *bustle) rent(ctx context.Context, i int) {
 }
 
 // handle has rentals by hand live longer, a little or so much that it is asked
-// about; keeps them, and gives them back.
+// about; keeps them, and gives them back. Not "now": jobs of the project may run
+// there, which that would end.
 func (b *bustle) handle(ctx context.Context, i int) {
 	open := b.byHand(ctx)
 	if len(open) == 0 {
@@ -215,7 +218,7 @@ func (b *bustle) handle(ctx context.Context, i int) {
 	case 3:
 		ask(ctx, b, desk.AskKeep, desk.KeepRequest{Rental: string(q.ID), Words: []string{"1m"}})
 	case 5:
-		ask(ctx, b, desk.AskRelease, desk.ReleaseRequest{Rental: string(q.ID), Words: []string{"now"}})
+		ask(ctx, b, desk.AskRelease, desk.ReleaseRequest{Rental: string(q.ID)})
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"spillway.sh/spillway/bridge/desk/socket"
 	"spillway.sh/spillway/bridge/sandbox"
 	"spillway.sh/spillway/bridge/store"
+	"spillway.sh/spillway/slurm/slurmtest"
 )
 
 // rig is a stage with a local Slack of its own, and the daemon that dies on it.
@@ -45,7 +46,9 @@ func newRig(t *testing.T) *rig {
 	})
 	r.Exe, err = stage.Build(t.Context(), dir, "crashpoints")
 	must(t, err)
-	must(t, r.StartCluster(t.Context(), "22.05", 40, os.Stderr))
+	// Slurm is to remember every job to the end, and what became of it.
+	r.Cluster, err = slurmtest.Start(t.Context(), slurmtest.Options{Dir: r.Path("slurm"), Overlays: 40, ExtraConf: "MinJobAge=86400", Progress: os.Stderr})
+	must(t, err)
 	must(t, errors.Join(r.StartClouds(t.Context(), []byte(world)), r.PrepareDaemon()))
 	r.startSlack()
 	r.configure()
@@ -149,15 +152,16 @@ func (r *rig) proveStore() {
 	}
 }
 
-// until polls for a condition.
-func (r *rig) until(limit time.Duration, what string, ok func() bool) {
+// until polls for a condition. What a person would look at is told when it does
+// not come.
+func (r *rig) until(limit time.Duration, what string, ok func() bool, tell func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), limit)
 	defer cancel()
 	for !ok() {
 		select {
 		case <-ctx.Done():
-			r.t.Fatalf("after %s not: %s\n%s\n%s", limit, what, r.scene(), r.tail())
+			r.t.Fatalf("after %s not: %s\n%s\n%s\n%s", limit, what, tell(), r.scene(), r.tail())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
