@@ -129,12 +129,12 @@ func (l *life) openLoop(log *slog.Logger) error {
 // latest is the loop of a life, which is made after its ports.
 type latest struct{ l *life }
 
-// View, Remember and Wake are the engine's.
+// View is the loop's latest look and plan.
 func (t latest) View() (bridge.Snapshot, bridge.Plan, bool) { return t.l.loop.View() }
 
 // Remember changes the marks.
 func (t latest) Remember(ctx context.Context, change func(*bridge.Marks), news ...bridge.News) error {
-	return t.l.loop.Remember(ctx, change, news...) //nolint:wrapcheck // It is the loop.
+	return t.l.loop.Remember(ctx, change, news...)
 }
 
 // Wake makes the next look start now.
