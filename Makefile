@@ -14,7 +14,7 @@ SLOW_TIME  := 20m
 QUICK      := ./bridge ./bridge/ledger/... ./bridge/store/... ./bridge/engine/... ./bridge/enrol/... ./bridge/desk/... ./bridge/config/... ./bridge/sim/... \
 	./policies/... ./bridge/report/... ./bot/card ./bot/say ./bot/words
 QUICK_TIME := 10m
-RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/... ./bridge/sim ./bridge/sim/crash ./bridge/sim/slurmctl ./bridge/cloud/local ./bot
+RACE       := ./bridge/engine/... ./bridge/store/... ./bridge/desk/... ./bridge/sim/crash ./bridge/sim/slurmctl ./bot
 FUZZTIME   ?= 20s
 # Each suite of seeds has its own bound within this; the last to begin ends with it.
 SOAK_TIME  := 2h
@@ -40,7 +40,7 @@ test: ## all tests: real Slurm, real kill -9, the demo itself (root or sudo; Deb
 	@deploy/setup/packages.sh test
 	@$(MAKE) --no-print-directory build
 	@$(TOOL) gotestsum --format pkgname-and-test-fails -- -p 2 -timeout $(SLOW_TIME) ./...
-	@$(TOOL) gotestsum --format pkgname-and-test-fails -- -race -short -p 2 -timeout $(QUICK_TIME) $(RACE)
+	@$(TOOL) gotestsum --format pkgname-and-test-fails -- -race -short -p 2 -timeout $(SLOW_TIME) $(RACE)
 
 .PHONY: quick
 quick: ## under a minute: what needs no root and no server
