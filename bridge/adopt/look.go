@@ -199,7 +199,10 @@ func examine(ctx context.Context, s *store.Store, b *books) (damage, err error) 
 	}
 	if damage != nil {
 		b.used = true
-		return damage, context.Cause(ctx)
+		if err := ctx.Err(); err != nil {
+			return damage, fmt.Errorf("examine books: %w", err)
+		}
+		return damage, nil
 	}
 	rentals, err := s.Recent(ctx, every)
 	for i := range rentals {

@@ -127,7 +127,7 @@ func (a *answer) Write(p []byte) (int, error) {
 func serve(h http.Handler, req *http.Request) (resp *http.Response, err error) {
 	a := &answer{header: http.Header{}}
 	defer func() {
-		switch r := recover(); r { //nolint:errorlint // A panic's value.
+		switch r := recover(); r {
 		case nil:
 		case http.ErrAbortHandler:
 			resp, err = nil, errCut
