@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/engine"
 )
 
 // tight leaves a budget in which no machine fits, so that a person is asked.
@@ -29,8 +31,20 @@ func (w *world) yes(r bridge.Rental) error {
 	return err
 }
 
+// slow is a store whose saves take so long that a call which does not wait for
+// them is always there first.
+type slow struct{ engine.Store }
+
+func (s slow) Save(ctx context.Context, r bridge.Rental, news ...bridge.News) (bridge.Rental, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.Store.Save(ctx, r, news...)
+}
+
 func TestQuestionHoldsNothingAndAYesBuys(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
+		w.ports = func(_ *world, s engine.Scheduler, c engine.Cloud, st engine.Store) (engine.Scheduler, engine.Cloud, engine.Store) {
+			return s, c, slow{st} // and every create is looked up in the books as it comes (I4)
+		}
 		w.tight()
 		w.cluster.submit("1", 1, 8, time.Minute)
 		w.start()

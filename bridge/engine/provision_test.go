@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/engine"
 )
 
 // tokens are the different tokens a cloud was asked with.
@@ -236,7 +238,7 @@ func TestFreezeStopsNewMoneyAtOnceAndNothingElse(t *testing.T) {
 		}
 		freeze(true)
 		w.cluster.submit("2", 1, 8, time.Minute)
-		w.until(10*time.Minute, "the first one's machine went back", func() bool { return w.job("1").state == "done" && w.over() || w.job("2").state == "done" })
+		w.until(15*time.Minute, "the first one's machine went back while frozen", func() bool { return w.job("1").state == "done" && w.over() })
 		time.Sleep(time.Minute)
 		if w.a.made()+w.b.made() != 1 && w.job("2").state != "done" {
 			t.Errorf("%d machines rented while frozen", w.a.made()+w.b.made())
@@ -326,15 +328,23 @@ func TestFreezeStopsTheNextTryOfACallToo(t *testing.T) {
 	for name, stop := range map[string]func(*bridge.Marks){
 		"a person's freeze": func(m *bridge.Marks) { m.Frozen = true },
 		"the breaker":       func(m *bridge.Marks) { m.Protected = "machines of another store" },
+		"a full disk":       nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
+				var full atomic.Bool
+				w.ports = func(_ *world, s engine.Scheduler, c engine.Cloud, st engine.Store) (engine.Scheduler, engine.Cloud, engine.Store) {
+					return s, c, dark{st, &full}
+				}
 				w.a.fault("Create", slices.Repeat([]string{"throttled"}, 20)...)
 				w.cluster.submit("1", 1, 8, time.Minute)
 				w.start()
 				w.until(10*time.Second, "tried", func() bool { return w.a.sent() == 1 })
-				if err := w.engine.Remember(t.Context(), stop); err != nil {
-					t.Fatal(err)
+				full.Store(stop == nil)
+				if stop != nil {
+					if err := w.engine.Remember(t.Context(), stop); err != nil {
+						t.Fatal(err)
+					}
 				}
 				time.Sleep(4 * time.Minute)
 				if n := w.a.sent() + w.b.sent(); n != 1 {

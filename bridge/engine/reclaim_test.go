@@ -86,6 +86,9 @@ func TestC_F14_NoticeDrainsRequeuesAndReplacesWithinItsTimes(t *testing.T) {
 		if err != nil || m.Reclaims["c1"]["1"] != 1 || len(m.Requeued) != 0 {
 			t.Errorf("marks: %+v, %v", m, err)
 		}
+		if n := w.cluster.called("Requeue"); n != 1 {
+			t.Errorf("requeued %d times: its steps take 3 s to die, which is no reason to ask again", n)
+		}
 	})
 }
 

@@ -289,7 +289,7 @@ var times = []mutant{
 			{"bridge/engine/provision.go", "\tif c.dark || c.marks.Frozen || c.marks.Protected != \"\" || !e.lookedAround() || e.calls", "\tif c.marks.Frozen || c.marks.Protected != \"\" || !e.lookedAround() || e.calls"},
 			{"bridge/engine/provision.go", "\t\tif err := e.store.Tell(ctx, c.tell(bridge.NewsCreating, r)); err != nil {\n\t\t\tc.dark = true\n\t\t\treturn fmt.Errorf(\"tell of create for %s: %w\", r.ID, err)\n\t\t}\n", "\t\t_ = e.store.Tell(ctx, c.tell(bridge.NewsCreating, r))\n"},
 		},
-		in(engines, "TestFullDiskStopsCreatesAndNoRelease"),
+		in(engines, "TestFreezeStopsTheNextTryOfACallToo", "TestFullDiskStopsCreatesAndNoRelease"),
 	},
 	{
 		"frozen money still creates", 12,
