@@ -203,7 +203,10 @@ var ends = []mutant{
 	},
 	{
 		"a machine does not end by itself", 6,
-		[]edit{{"bridge/node/life.go", "\tcase now >= end:\n", "\tcase now >= end && ended:\n"}},
+		[]edit{ // and looks again as usual: without a pause, time would stand still
+			{"bridge/node/life.go", "\tcase now >= end:\n", "\tcase now >= end && ended:\n"},
+			{"bridge/node/life.go", "\treturn min(end-now, lifeTick), \"\"\n", "\treturn lifeTick, \"\"\n"},
+		},
 		in(nodes, "TestTheMachineIsOffAtItsEndWhateverRuns"),
 	},
 	{
