@@ -21,7 +21,7 @@ func script(t *testing.T, text string) *plugin.Cloud {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c, err := plugin.New(plugin.Config{Name: "shed", Command: []string{path}, Timeout: time.Second})
+	c, err := plugin.New(plugin.Config{Name: "shed", Command: []string{path}, Timeout: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +51,8 @@ func TestRubbishIsNoAnswer(t *testing.T) {
 		"invents a kind of error":   {speaks(`{"spillway":1,"error":{"kind":"sold-out"}}`), `"sold-out" is none of`},
 		"answers an empty create":   {speaks(`{"spillway":1}`), "handle: missing"},
 		"prints a list":             {speaks(`[]`), "cannot unmarshal"},
-		"hangs":                     {"cat >/dev/null; sleep 60", "no answer after 1s"},
-		"hangs with a child":        {"sleep 60 & cat >/dev/null; wait", "no answer after 1s"},
+		"hangs":                     {"cat >/dev/null; sleep 60", "no answer after 3s"},
+		"hangs with a child":        {"sleep 60 & cat >/dev/null; wait", "no answer after 3s"},
 		"dies":                      {"cat >/dev/null; echo 'no licence' >&2; exit 3", "exit status 3: no licence"},
 		"is killed":                 {"kill -9 $$", "signal: killed"},
 		"never stops talking":       {"yes", "more than an answer may have"},
