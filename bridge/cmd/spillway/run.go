@@ -48,6 +48,9 @@ func (runCmd) Run(a *app) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory)
+	}
 	d := &daemon{site: s, log: logger(a, s.config), metrics: prometheus.NewRegistry()}
 	if err := d.open(a.ctx, socketOf(a, s.config)); err != nil {
 		return errors.Join(err, d.close())
@@ -59,6 +62,10 @@ func (runCmd) Run(a *app) error {
 // before it is collected. Each look reads the whole queue anew: with 50,000 jobs
 // this is a quarter less memory for a few per cent of a core.
 const garbage = 50
+
+// memory is what the daemon tries to live in, in bytes: enough for a queue of
+// 50,000 jobs that are all new at once. A larger site sets GOMEMLIMIT.
+const memory = 420 << 20
 
 func socketOf(a *app, c *config.Config) string {
 	if a.Socket != "" {

@@ -12,6 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(50) // as the daemon does
+	debug.SetMemoryLimit(420 << 20)
 	os.Exit(m.Run())
 }
 
