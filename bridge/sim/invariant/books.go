@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/ledger"
@@ -214,8 +213,7 @@ func (c *Checker) costIsMetered(s *Sight) {
 		if r.State != bridge.StateSettled || known && was.State == bridge.StateSettled {
 			continue
 		}
-		warned, ok := c.past.life(r.ID).news[bridge.NewsWarning]
-		if r.Cost.Micro > r.Hold.Micro && (!ok || !strings.Contains(warned.Text, "beyond the hold")) {
+		if r.Cost.Micro > r.Hold.Micro && !c.past.life(r.ID).overrun {
 			c.report(s, "I12", "%s has cost %s of a hold of %s, and nobody was told", r.ID, r.Cost, r.Hold)
 		}
 		if metered, n, ok := c.metered(s, r); ok && r.Cost.Micro+c.rules.Rounding*int64(n) < metered {

@@ -3,6 +3,7 @@ package invariant
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -38,6 +39,7 @@ type life struct {
 	until   time.Time // end of the newest question
 	expires time.Time // latest end it ever had
 	news    map[bridge.NewsKind]bridge.News
+	overrun bool     // it was told that its hold does not suffice
 	yeses   []string // who agreed, with the digest they agreed to
 	ends    []bridge.NewsKind
 
@@ -117,6 +119,7 @@ func (p *past) hear(n *bridge.News) {
 		return
 	}
 	l := p.life(n.Rental)
+	l.overrun = l.overrun || n.Kind == bridge.NewsWarning && strings.Contains(n.Text, "beyond the hold")
 	if _, ok := l.news[n.Kind]; !ok || n.Kind == bridge.NewsReleasing {
 		l.news[n.Kind] = *n
 	}

@@ -270,5 +270,6 @@ func (l *tale) overrun() {
 	l.rental(settled).Cost = cost
 	l.sights[settled].Balances = slices.Clone(l.sights[settled].Balances)
 	l.sights[settled].Balances[0].Held, l.sights[settled].Balances[0].Posted = after.Rest(), cost
+	l.hears(settled, bridge.News{Kind: bridge.NewsWarning, Rental: id, Text: "its machines end soon"}) // not the only warning
 	l.hears(settled, bridge.News{Kind: bridge.NewsWarning, Rental: id, Text: "cost $11.00 is beyond the hold of $10.00 by $1.00"})
 }
