@@ -124,6 +124,36 @@ func TestMoreBudgetNeverBuysLess(t *testing.T) {
 	})
 }
 
+// TestNoDemandIsGoneInALookOfBefore holds that what was rented at or after a look at
+// the queue is not given up for what that look does not show: the job that a
+// person rents for may be younger.
+func TestNoDemandIsGoneInALookOfBefore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, policy := drawWorld(t)
+		for i := range s.Rentals {
+			s.Rentals[i].Created = noon.Add(rapid.SampledFrom([]time.Duration{-time.Hour, 0, 1, time.Minute}).Draw(t, "created"))
+		}
+		for i := range s.Queues {
+			s.Queues[i].Demands = nil // none of the jobs is seen
+			s.Queues[i].ObservedAt = noon
+		}
+		young := func(id RentalID) bool {
+			return slices.ContainsFunc(s.Rentals, func(r Rental) bool { return r.ID == id && !r.Created.Before(noon) })
+		}
+		p := Decide(s, policy)
+		for _, id := range p.Withdraw {
+			if young(id) {
+				t.Fatalf("%s is withdrawn", id)
+			}
+		}
+		for _, r := range p.Return {
+			if r.Why == ReasonDemandGone && young(r.Rental) {
+				t.Fatalf("%s is given back", r.Rental)
+			}
+		}
+	})
+}
+
 // TestNoPlanOnAStaleView holds that a cluster seen badly gets no order, route
 // or withdrawal, and no return but of what expired.
 func TestNoPlanOnAStaleView(t *testing.T) {

@@ -12,7 +12,7 @@ const ReturnLead = 2 * time.Minute
 
 // withdrawals are the questions none of whose jobs waits any more. A stale
 // view proves nothing.
-func withdrawals(s *Snapshot, pending map[string]map[JobID]bool) []RentalID {
+func withdrawals(s *Snapshot, pending map[string]waiting) []RentalID {
 	var out []RentalID
 	for i := range s.Rentals {
 		r := &s.Rentals[i]
@@ -33,7 +33,7 @@ func Returns(s *Snapshot, needed map[RentalID]bool) []Return {
 	return returns(s, needed, pendingJobs(s))
 }
 
-func returns(s *Snapshot, needed map[RentalID]bool, pending map[string]map[JobID]bool) []Return {
+func returns(s *Snapshot, needed map[RentalID]bool, pending map[string]waiting) []Return {
 	var out []Return
 	queues := map[string]*occupancy{}
 	for i := range s.Queues {
@@ -73,7 +73,7 @@ func occupancyOf(q *Queue) *occupancy {
 	return o
 }
 
-func returnOf(r *Rental, now time.Time, occ *occupancy, pending map[string]map[JobID]bool, needed bool) (Return, bool) {
+func returnOf(r *Rental, now time.Time, occ *occupancy, pending map[string]waiting, needed bool) (Return, bool) {
 	all := Return{Rental: r.ID}
 	busy := occ == nil || slices.ContainsFunc(r.Machines, func(m Machine) bool { return occ.busy[m.Node] })
 	switch {
@@ -146,10 +146,17 @@ func broken(r *Rental) bool {
 	return r.Gang > 1 && len(r.Machines) > 0 && upcoming(r) < r.Gang
 }
 
+// waiting are those of a cluster's jobs that rentals were made for and that wait,
+// as seen at one time.
+type waiting struct {
+	at   time.Time
+	jobs map[JobID]bool
+}
+
 // pendingJobs are the jobs that wait, with the arrays they belong to, in
 // every cluster that is seen well.
-func pendingJobs(s *Snapshot) map[string]map[JobID]bool {
-	out := make(map[string]map[JobID]bool, len(s.Queues))
+func pendingJobs(s *Snapshot) map[string]waiting {
+	out := make(map[string]waiting, len(s.Queues))
 	wanted := map[JobID]bool{}
 	for i := range s.Rentals {
 		for _, j := range s.Rentals[i].Jobs {
@@ -162,7 +169,7 @@ func pendingJobs(s *Snapshot) map[string]map[JobID]bool {
 			continue
 		}
 		jobs := map[JobID]bool{}
-		out[q.Cluster] = jobs
+		out[q.Cluster] = waiting{q.ObservedAt, jobs}
 		if len(wanted) == 0 {
 			continue
 		}
@@ -176,8 +183,9 @@ func pendingJobs(s *Snapshot) map[string]map[JobID]bool {
 }
 
 // allGone reports whether none of a rental's jobs waits; false where the
-// cluster is not seen well.
-func allGone(r *Rental, pending map[string]map[JobID]bool) bool {
-	jobs, seen := pending[r.Cluster]
-	return seen && !slices.ContainsFunc(r.Jobs, func(j JobID) bool { return jobs[j.Base()] })
+// cluster is not seen well, or was seen no later than the rental was made: the job
+// that a person rents for may be younger than the look.
+func allGone(r *Rental, pending map[string]waiting) bool {
+	w, seen := pending[r.Cluster]
+	return seen && w.at.After(r.Created) && !slices.ContainsFunc(r.Jobs, func(j JobID) bool { return w.jobs[j.Base()] })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -75,7 +74,7 @@ func (e *Engine) unanswer(ctx context.Context, c *cycle) error {
 // always wanted.
 func (c *cycle) wanted(r *bridge.Rental) bool {
 	q, fresh := c.queue(r.Cluster)
-	if len(r.Jobs) == 0 || !fresh || q.ObservedAt.Before(r.Created.Add(-time.Second)) {
+	if len(r.Jobs) == 0 || !fresh || !q.ObservedAt.After(r.Created) {
 		return true
 	}
 	q.look(r.Jobs)

@@ -111,6 +111,7 @@ func TestC_F06_LateYesToAVanishedDemandBuysNothing(t *testing.T) {
 		r := w.question()
 		w.kill() // so that the question is not withdrawn first
 		w.open()
+		time.Sleep(time.Millisecond) // a look at the very instant of the rental proves nothing
 		w.cluster.set(func(c *cluster) { c.jobs["1"].state = "cancelled" })
 		if err := w.yes(r); err != nil {
 			t.Fatal(err)

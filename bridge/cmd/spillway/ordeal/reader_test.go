@@ -53,6 +53,11 @@ func last(text string) edit {
 	}
 }
 
+// ahead puts a line before all others.
+func ahead(line string) edit {
+	return func(lines []string) []string { return append([]string{line}, lines...) }
+}
+
 // A proof that cannot fail proves nothing: each order that would lose something
 // is refused.
 func TestOrderIsReadRight(t *testing.T) {
@@ -66,6 +71,8 @@ func TestOrderIsReadRight(t *testing.T) {
 		"the database is synced":       {instead("fsync(9</var/lib/spillway/spillway.db-wal>)", "fsync(8</var/lib/spillway/spillway.db>)"), errNotSynced},
 		"it is synced too late":        {last(" fsync("), errNotSynced},
 		"it is sent before it is over": {instead("spillway.db-wal>) = 0", "spillway.db-wal> <unfinished ...>"), errNotSynced},
+		"the daemon dies in the sync":  {instead("spillway.db-wal>) = 0", "spillway.db-wal>) = ?"), errNotSynced},
+		"the resolver asks the kernel": {ahead(`7 1796082910.5 sendto(3<NETLINK:[1]>, [{nlmsg_len=20, nlmsg_type=0x16 /* NLMSG_??? */, "\x00`), nil},
 		"fdatasync will do":            {instead(" fsync(", " fdatasync("), nil},
 		"nothing is written":           {without(" pwrite64("), errNotWritten},
 		"the write fails":              {instead(") = 4096", ") = -1 ENOSPC (No space left on device)"), errNotWritten},

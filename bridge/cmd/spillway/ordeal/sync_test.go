@@ -1,6 +1,7 @@
 package ordeal
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -42,6 +43,10 @@ func TestT14b_OnTheDiskBeforeItIsSent(t *testing.T) {
 	r.over(2)
 	r.signal(15)
 	_ = r.daemon.Wait() // what it wrote is judged
+	r.until(10*time.Second, "the tracer has written it all", func() bool {
+		b, err := os.ReadFile(trace)
+		return err == nil && bytes.HasSuffix(b, []byte(" +++\n"))
+	})
 	calls := readFile(t, trace)
 
 	entries, err := server.ReadLedger(r.Path("cloud", "ledger.jsonl"))

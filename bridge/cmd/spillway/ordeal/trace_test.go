@@ -20,7 +20,9 @@ type call struct {
 }
 
 // succeeded reports whether the call returned no error.
-func (c *call) succeeded() bool { return c.result != "" && !strings.HasPrefix(c.result, "-") }
+func (c *call) succeeded() bool {
+	return c.result != "" && c.result != "?" && !strings.HasPrefix(c.result, "-")
+}
 
 // sent reports whether it wrote to a network connection.
 func (c *call) sent() bool {
@@ -31,7 +33,8 @@ var (
 	lineForm   = regexp.MustCompile(`^(\d+) +\d+\.\d+ (.*)$`)
 	callForm   = regexp.MustCompile(`^([a-z0-9_]+)\((.*)$`)
 	resumeForm = regexp.MustCompile(`^<\.\.\. ([a-z0-9_]+) resumed>(.*)$`)
-	resultForm = regexp.MustCompile(`^(?s)(.*)\) += (-?\w+)( .*)?$`)
+	resultForm = regexp.MustCompile(`^(?s)(.*)\) += (\?|-?\w+)( .*)?$`)
+	netlink    = regexp.MustCompile(`^\d+<NETLINK:`)
 	fileForm   = regexp.MustCompile(`^\d+<(.*?)>(?:,|\)|$)`)
 )
 
@@ -94,7 +97,10 @@ type openCall struct {
 // finish takes arguments and result.
 func (c *call) finish(text string, line int) error {
 	m := resultForm.FindStringSubmatch(text)
-	if m == nil {
+	switch {
+	case netlink.MatchString(text):
+		return nil // a question to the kernel: neither kept nor sent
+	case m == nil:
 		return fmt.Errorf("line %d: call of %s has no result: %.80q", line, c.name, text)
 	}
 	c.result, c.ended = m[2], line
