@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // TestMain sets how much the random tests of decisions try; flags given by hand
@@ -12,8 +14,8 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	size := map[string]string{"rapid.checks": "2000"}
 	switch {
-	case os.Getenv("SPILLWAY_SOAK") == "1":
-		size["rapid.checks"] = "20000"
+	case soak.Long():
+		size["rapid.checks"] = "10000"
 	case testing.Short():
 		size["rapid.checks"] = "100"
 	}

@@ -13,12 +13,13 @@ import (
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/ledger"
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // TestMain sets how much the random tests try; flags given by hand win.
 func TestMain(m *testing.M) {
 	size := map[string]string{"rapid.checks": "1000", "rapid.steps": "60"}
-	if os.Getenv("SPILLWAY_SOAK") == "1" {
+	if soak.Long() {
 		size = map[string]string{"rapid.checks": "20000", "rapid.steps": "200"}
 	}
 	for name, value := range size {

@@ -139,14 +139,6 @@ func (s *tale) around(ctx context.Context, c *crash.Call, do func(context.Contex
 	return err
 }
 
-// controllerSeeds is how many worlds each case is tried in.
-func controllerSeeds() uint64 {
-	if os.Getenv("SPILLWAY_SOAK") != "" {
-		return 50
-	}
-	return 1
-}
-
 // TestSlurmctldTroubleAtEveryStage brings six troubles of a scheduler to four
 // stages of a gang's way out: whatever it is, the books balance, no job is lost
 // or run twice by us, nothing that runs loses its machine, and all is given back.
@@ -154,8 +146,8 @@ func TestSlurmctldTroubleAtEveryStage(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(blows)) {
 		for _, when := range slices.Sorted(maps.Keys(moments)) {
 			t.Run(what+"/"+when, func(t *testing.T) {
-				for n := uint64(1); n <= controllerSeeds(); n++ {
-					tell(t, max(*seed, n), what, when)
+				for n := range rounds(1, 50, 15*time.Second) {
+					tell(t, n, what, when)
 				}
 			})
 		}

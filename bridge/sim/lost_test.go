@@ -18,20 +18,11 @@ import (
 	"spillway.sh/spillway/bridge/store"
 )
 
-// lostSeeds is how many worlds lose their store.
-func lostSeeds() uint64 {
-	if os.Getenv("SPILLWAY_SOAK") != "" {
-		return 100
-	}
-	return 1
-}
-
 // TestStoreIsLostInAWorld has the store of a working site deleted and adopted,
 // in the middle of things: the live set is the one before, no job is disturbed,
 // and from there all promises hold to the end.
 func TestStoreIsLostInAWorld(t *testing.T) {
-	for n := uint64(2); n < 2+lostSeeds(); n++ {
-		n := max(*seed, n)
+	for n := range rounds(1, 100, 5*time.Minute) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			s := sim.Setup{Seed: n, Length: 5 * time.Hour, Jobs: 250}
 			play(t, s, func(ctx context.Context, w *sim.World) {

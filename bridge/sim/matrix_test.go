@@ -23,14 +23,6 @@ import (
 	"spillway.sh/spillway/bridge/sim/slurmctl"
 )
 
-// matrixSeeds is how many worlds each pair of a fault and a call is tried in.
-func matrixSeeds() uint64 {
-	if os.Getenv("SPILLWAY_SOAK") != "" {
-		return 50
-	}
-	return 1
-}
-
 // ops are the calls to a cloud, with the local cloud's names of them.
 var ops = map[string]string{
 	"Create": "create", "Observe": "operation", "List": "list", "Terminate": "terminate", "Offers": "offers", "Extend": "update", "Changed": "events",
@@ -351,19 +343,18 @@ func (d *drama) bounded(cycles int) {
 // nothing is rented twice, forgotten or lost, all is over in time, and the
 // cloud is not called without end.
 func TestFaultMatrix(t *testing.T) {
+	played := 0
 	for _, name := range slices.Sorted(maps.Keys(ailments)) {
 		for _, call := range slices.Sorted(maps.Keys(ailments[name].on)) {
 			t.Run(name+"/"+call, func(t *testing.T) {
-				for s := uint64(1); s <= matrixSeeds(); s++ {
-					n := s
-					if *seed != 0 {
-						n = *seed
-					}
+				for n := range rounds(1, 50, 12*time.Second) {
 					perform(t, name, n, ailments[name].on[call])
+					played++
 				}
 			})
 		}
 	}
+	t.Logf("%d runs", played)
 }
 
 // Every pair of the seventeen faults and the seven calls is either tried, or it

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -15,14 +14,6 @@ import (
 	"spillway.sh/spillway/bridge/sim/crash"
 	"spillway.sh/spillway/bridge/sim/slurmctl"
 )
-
-// rivalSeeds is how many schedules of two bridges on one store are played.
-func rivalSeeds() uint64 {
-	if os.Getenv("SPILLWAY_SOAK") != "" {
-		return 2000
-	}
-	return 20
-}
 
 // stops are the moments of a leader's work in which it is stopped.
 var stops = []string{
@@ -156,13 +147,12 @@ func (v *rival) thaw() {
 // first goes on, none of its writes is accepted, nothing is rented twice or lost,
 // and it stops by itself.
 func TestRivals(t *testing.T) {
-	first, last := uint64(1), rivalSeeds()
-	if *seed != 0 {
-		first, last = *seed, *seed
-	}
-	for n := first; n <= last; n++ {
+	played := 0
+	for n := range rounds(20, 2000, 12*time.Minute) {
 		t.Run(fmt.Sprintf("seed %d", n), func(t *testing.T) { rivals(t, n) })
+		played++
 	}
+	t.Logf("%d schedules", played)
 }
 
 func rivals(t *testing.T, seed uint64) {

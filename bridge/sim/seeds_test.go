@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
+	"iter"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge/sim"
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // How many seeds are played, for how long each, and the time that all of them may
@@ -23,20 +24,27 @@ const (
 	soakBudget            = 40 * time.Minute
 )
 
-func soak() bool { return os.Getenv("SPILLWAY_SOAK") == "1" }
+// rounds counts seeds: to push on a push, or as far as a long run comes; with
+// -seed only that one.
+func rounds(push, long uint64, most time.Duration) iter.Seq[uint64] {
+	if *seed != 0 {
+		return func(yield func(uint64) bool) { yield(*seed) }
+	}
+	return soak.Rounds(push, long, most)
+}
 
 // TestSim plays worlds in which everything goes wrong that can.
 func TestSim(t *testing.T) {
-	seeds, length, budget := uint64(pushSeeds), pushLength, pushBudget
-	if soak() {
-		seeds, length, budget = soakSeeds, soakLength, soakBudget
+	seeds, length, end := uint64(pushSeeds), pushLength, time.Now().Add(pushBudget)
+	if soak.Long() {
+		seeds, length, end = soakSeeds, soakLength, soak.Until(soakBudget)
 	}
 	if *seed != 0 {
 		playSeed(t, *seed, length, nil)
 		return
 	}
 	begun, done, days, busy := time.Now(), uint64(0), 0.0, cpu()
-	for n := uint64(1); n <= seeds && time.Since(begun) < budget; n++ {
+	for n := uint64(1); n == 1 || n <= seeds && time.Now().Before(end); n++ {
 		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { days += playSeed(t, n, length, nil).span.Hours() / 24 })
 		done++
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/sim/soak"
 	"spillway.sh/spillway/bridge/store"
 )
 
@@ -109,7 +110,7 @@ func runAndKill(t *testing.T, dir string, after time.Duration, acknowledged map[
 // Killed thirty times while it writes, a store has every row it said it had.
 func TestKilledStoreHasWhatItAcknowledged(t *testing.T) {
 	rounds := 30
-	if soak {
+	if soak.Long() {
 		rounds = 500
 	}
 	dir := t.TempDir()

@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-)
 
-// soak makes the random tests as large as on a release.
-var soak = os.Getenv("SPILLWAY_SOAK") == "1"
+	"spillway.sh/spillway/bridge/sim/soak"
+)
 
 // TestMain also is the program that the crash tests kill.
 func TestMain(m *testing.M) {
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	size := map[string]string{"rapid.checks": "1000", "rapid.steps": "60"}
 	switch {
-	case soak:
+	case soak.Long():
 		size = map[string]string{"rapid.checks": "3000", "rapid.steps": "150"}
 	case testing.Short():
 		size = map[string]string{"rapid.checks": "15", "rapid.steps": "40"}

@@ -3,6 +3,8 @@ package slurmtest
 import (
 	"context"
 	"os"
+
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // TB is what New needs of *testing.T.
@@ -18,7 +20,7 @@ type TB interface {
 // Versions are the Slurms of the tests: those of every push, and with
 // SPILLWAY_SOAK the newest one too.
 func Versions() []string {
-	if os.Getenv("SPILLWAY_SOAK") != "" {
+	if soak.Long() {
 		return []string{"22.05", "24.11", "26.05"}
 	}
 	return []string{"22.05", "24.11"}

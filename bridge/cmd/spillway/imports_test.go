@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"bridge/config":          {"bridge", "bridge/config"},
 	"policies":               {"bridge", "bridge/config/strict"},
 	"slurm":                  {"bridge"},
-	"slurm/slurmtest":        {"bridge", "bridge/sandbox"},
+	"slurm/slurmtest":        {"bridge", "bridge/sandbox", "bridge/sim/soak"},
 	"volcano":                {"bridge"},
 	"bot":                    {"bot", "bridge", "bridge/desk", "bridge/report", "bridge/report/chart"},
 	"bot/slackd":             {},  // the judge shares nothing with the bot

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bridge/sim/crash"
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // pushSeeds is how many seeds every push plays at each point, soakSeeds how many a
@@ -29,8 +30,6 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	goleak.VerifyTestMain(m)
 }
-
-func soak() bool { return os.Getenv("SPILLWAY_SOAK") != "" }
 
 // inTale plays a tale in a bubble of time, with its files in memory where there
 // is such a place: fsync is not what is tested.
@@ -111,7 +110,7 @@ func alone(t *testing.T, seed uint64) (points []string, took time.Duration) {
 		t.FailNow()
 	}
 	most := "1"
-	if soak() {
+	if soak.Long() {
 		most = "3"
 	}
 	return slices.DeleteFunc(doom.Passed(1), func(p string) bool { return !worth(p, most) }), took
@@ -145,11 +144,11 @@ func TestINV_I25_TheTaleTellsOfEveryMethod(t *testing.T) {
 // does it once more and kills the second bridge while it recovers.
 func TestINV_I25_KilledAtEveryPoint(t *testing.T) {
 	seeds, end := uint64(pushSeeds), time.Now().Add(time.Hour)
-	if soak() {
-		seeds, end = soakSeeds, time.Now().Add(soakTime)
+	if soak.Long() {
+		seeds, end = soakSeeds, soak.Until(soakTime)
 	}
 	runs := 0
-	for seed := uint64(1); seed <= seeds && time.Now().Before(end); seed++ {
+	for seed := uint64(1); seed == 1 || seed <= seeds && time.Now().Before(end); seed++ {
 		t.Logf("seed %d", seed)
 		t.Run(fmt.Sprint("seed-", seed), func(t *testing.T) {
 			points, took := alone(t, seed)

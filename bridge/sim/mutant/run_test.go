@@ -16,6 +16,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 var (
@@ -76,7 +78,7 @@ func judge(t *testing.T, m *mutant) outcome {
 func choose(t *testing.T) []*mutant {
 	t.Helper()
 	pattern := *which
-	if pattern == "" && os.Getenv("SPILLWAY_SOAK") == "1" {
+	if pattern == "" && soak.Long() {
 		pattern = "."
 	}
 	var out []*mutant

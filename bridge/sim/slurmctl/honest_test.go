@@ -20,6 +20,7 @@ import (
 	"spillway.sh/spillway/bridge/engine"
 	"spillway.sh/spillway/bridge/sandbox"
 	"spillway.sh/spillway/bridge/sim/slurmctl"
+	"spillway.sh/spillway/bridge/sim/soak"
 	"spillway.sh/spillway/slurm/slurmtest"
 )
 
@@ -194,7 +195,7 @@ var realOnly = []string{"Name", "UserData", "Enrolment"}
 // tests are held to.
 func TestSimulatedSlurmAnswersAsTheRealOne(t *testing.T) {
 	table := table
-	if os.Getenv("SPILLWAY_SOAK") != "" {
+	if soak.Long() {
 		table = slices.Concat(table, silence)
 	}
 	want, asked, called := simulate(t, table)

@@ -21,6 +21,7 @@ import (
 	"spillway.sh/spillway/bridge/engine"
 	"spillway.sh/spillway/bridge/enrol"
 	"spillway.sh/spillway/bridge/sandbox"
+	"spillway.sh/spillway/bridge/sim/soak"
 	"spillway.sh/spillway/bridge/usage"
 )
 
@@ -32,8 +33,8 @@ type size struct {
 }
 
 func sizes() size {
-	if os.Getenv("SPILLWAY_SOAK") != "" {
-		return size{20, 1000, 30 * time.Minute}
+	if soak.Long() {
+		return size{20, 1000, time.Until(soak.Until(30 * time.Minute))}
 	}
 	return size{1, 20, 95 * time.Second}
 }

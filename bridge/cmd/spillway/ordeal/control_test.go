@@ -12,11 +12,12 @@ import (
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/sandbox"
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // hang is how long slurmctld is silent: longer than a look at it counts.
 func hang() time.Duration {
-	if soak() {
+	if soak.Long() {
 		return time.Minute
 	}
 	return 6 * time.Second

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // spoiled is a daemon whose calls on its store's files fail.
@@ -99,7 +101,7 @@ func TestT14_DiskThatTakesNothingMore(t *testing.T) {
 
 // kinds is how many kinds of disk are tried.
 func kinds() int {
-	if soak() {
+	if soak.Long() {
 		return 3
 	}
 	return 1
@@ -132,7 +134,7 @@ func TestT14_SingleCallsThatFail(t *testing.T) {
 
 // rounds is how many calls are tried.
 func rounds() int {
-	if soak() {
+	if soak.Long() {
 		return 20
 	}
 	return 1

@@ -332,9 +332,6 @@ func (r *trial) fault(f wire.Fault) {
 	must(r.t, r.Fault(r.t.Context(), f))
 }
 
-// soak reports whether this is a long run.
-func soak() bool { return os.Getenv("SPILLWAY_SOAK") != "" }
-
 // must runs a program on the head node as root.
 func (r *trial) must(args ...string) string {
 	r.t.Helper()

@@ -14,6 +14,7 @@ import (
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 	"spillway.sh/spillway/bridge/cmd/spillway/stage"
 	"spillway.sh/spillway/bridge/desk/socket"
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // heirs is a trial whose daemon is replaced by another one on the same store
@@ -101,7 +102,7 @@ func TestT11_PausedDaemonComesBackTooLate(t *testing.T) {
 
 // passes is how often it is played.
 func passes() int {
-	if soak() {
+	if soak.Long() {
 		return 10
 	}
 	return 1

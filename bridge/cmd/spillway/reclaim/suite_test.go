@@ -19,16 +19,17 @@ import (
 	"spillway.sh/spillway/bridge/desk"
 	"spillway.sh/spillway/bridge/desk/socket"
 	"spillway.sh/spillway/bridge/sandbox"
+	"spillway.sh/spillway/bridge/sim/soak"
 )
 
 // steps is how long a job of the mix computes, in steps.
 const steps = 100
 
-// wanted is how many machines are taken, and with what luck.
-func wanted(t *testing.T) (int, *rand.Rand) {
-	n := 10
-	if os.Getenv("SPILLWAY_SOAK") != "" {
-		n = 100
+// wanted is how many machines are taken, until when, and with what luck.
+func wanted(t *testing.T) (int, time.Time, *rand.Rand) {
+	n, end := 10, time.Now().Add(time.Hour)
+	if soak.Long() {
+		n, end = 100, soak.Until(25*time.Minute)
 	}
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("SPILLWAY_SEED"); s != "" {
@@ -38,7 +39,7 @@ func wanted(t *testing.T) (int, *rand.Rand) {
 		}
 	}
 	t.Logf("SPILLWAY_SEED=%d", seed)
-	return n, rand.New(rand.NewPCG(seed, 0))
+	return n, end, rand.New(rand.NewPCG(seed, 0))
 }
 
 // job is one job of the mix, or one task of an array.
@@ -69,7 +70,7 @@ type siege struct {
 // TestRandomReclaims takes machines back at random, with notice and without,
 // under jobs of every kind, and once kills the daemon too.
 func TestRandomReclaims(t *testing.T) {
-	n, dice := wanted(t)
+	n, end, dice := wanted(t)
 	s := &siege{rig: newRig(t, "22.05"), dice: dice}
 	s.scratch = s.folder(s.cluster.SharedDir())
 	var plain ward
@@ -77,7 +78,7 @@ func TestRandomReclaims(t *testing.T) {
 	others.Go(func() (err error) { plain, err = plainRequeue(ctx, t); return err })
 	s.block()
 	s.submit()
-	for len(s.takings) < n {
+	for len(s.takings) < n && time.Now().Before(end) {
 		s.until(3*time.Minute, "a machine to take", func() bool {
 			if s.left() < 4 {
 				s.submit()
