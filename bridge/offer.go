@@ -61,6 +61,17 @@ type Offer struct {
 	// Until is when that ends; zero: never.
 	Contract string    `json:"contract,omitempty"`
 	Until    time.Time `json:"until,omitzero"`
+	// Limited is what keeps Available where it is, other than stock: a quota, by the
+	// cloud's own name; empty: stock.
+	Limited string `json:"limited,omitempty"`
+	// Score is the cloud's own word for how likely the pool gives machines and keeps
+	// them, 1 to 10; zero: it has none.
+	Score int `json:"score,omitempty"`
+	// Network, Attributes and Egress are of the provider and its region. Egress is
+	// the price of a GiB that leaves it; zero: nothing, or not known.
+	Network    Network     `json:"network,omitempty"`
+	Attributes []Attribute `json:"attributes,omitempty"`
+	Egress     Money       `json:"egress,omitzero"`
 }
 
 // Fresh reports whether the rate may be used to buy at now. Nothing is a price

@@ -117,6 +117,12 @@ type Teller interface {
 	Changed(ctx context.Context, cursor string) (next string, err error)
 }
 
+// Examiner is a cloud that can say what of an account works: credentials,
+// permissions, image, network, types, quota. It rents nothing.
+type Examiner interface {
+	Examine(ctx context.Context) []bridge.Finding
+}
+
 // RentalStore keeps rentals: one method, one transaction. Every write carries
 // the writer's epoch (bridge.ErrEpoch), the rental's version (bridge.ErrVersion) and the news
 // of it, and increases the version by one.
