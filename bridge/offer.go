@@ -40,6 +40,9 @@ type Offer struct {
 	// quotes only, never an admission.
 	SampledAt time.Time     `json:"sampled_at"`
 	MaxAge    time.Duration `json:"max_age"`
+	// Source is where the rate is from, in the cloud's own words: the call or the
+	// list that was read. Empty: the cloud has one only.
+	Source    string        `json:"source,omitempty"`
 	Boot      time.Duration `json:"boot"`      // expected, from create to joined
 	Available int           `json:"available"` // machines in stock; negative: unknown
 	// Step and Minimum are the billing step and minimum charge of one machine.
@@ -112,4 +115,7 @@ type PoolHealth struct {
 	DownUntil time.Time `json:"down_until"`
 	Failures  int       `json:"failures"` // in a row
 	Code      string    `json:"code"`     // the cloud's last word
+	// At is when that was said, and Kind what it means.
+	At   time.Time      `json:"at,omitzero"`
+	Kind CloudErrorKind `json:"kind,omitempty"`
 }
