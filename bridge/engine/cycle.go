@@ -82,6 +82,7 @@ type memory struct {
 	disputed   map[bridge.RentalID]bool      // a list shows what a direct look called gone
 	ghosts     map[string]int
 	health     map[string]string
+	replies    replies
 	looks      looks  // at checkpoints
 	complaint  string // last logged
 	complained time.Time
@@ -100,7 +101,7 @@ func newMemory() *memory {
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, comments: map[string]comment{}, limits: map[string]time.Duration{},
 		demands: map[string]bridge.Demand{}, estimates: map[string]time.Time{}, where: map[string][]string{}, nudges: map[string]nudge{}, requeued: map[string]bool{}, back: map[string]time.Time{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
-		health: map[string]string{}, looks: newLooks(), owners: map[string]owner{},
+		health: map[string]string{}, replies: replies{}, looks: newLooks(), owners: map[string]owner{},
 	}
 }
 

@@ -87,7 +87,7 @@ func (e *Engine) takeLists(c *cycle) error {
 		if o, r, ok := take[[]bridge.Offer](e.calls, "offers/"+name); ok {
 			errs = append(errs, e.answered(c, "offers/"+name, r.err))
 			if r.err == nil {
-				e.memory.offers[name] = o
+				e.memory.offers[name] = e.provided(name, o)
 			}
 		}
 		for i := range e.memory.offers[name] {
@@ -116,6 +116,7 @@ func (e *Engine) rates(c *cycle) (bridge.Rates, error) {
 // answered keeps the health of a read, and pauses one that fails.
 func (e *Engine) answered(c *cycle, key string, err error) error {
 	m := e.memory
+	m.replies.note(key, c.now, err)
 	if err == nil {
 		delete(m.pause, key)
 		delete(m.health, key)
@@ -126,6 +127,7 @@ func (e *Engine) answered(c *cycle, key string, err error) error {
 		after = ce.RetryAfter
 	}
 	m.rest(key, c.now, e.limits.Retry, e.limits.RetryMost, after)
+	m.replies.rests(key, m.pause[key].until)
 	m.health[key] = err.Error()
 	return fmt.Errorf("%s: %w", key, err)
 }

@@ -43,6 +43,8 @@ type Options struct {
 	Known func(ctx context.Context, account string) (bool, error)
 	// Admins answer for money that no budget's approver answers for.
 	Admins []string
+	// Providers is what the site says of clouds, by name; it is put on their offers.
+	Providers map[string]bridge.Provider
 	// Checkpoints finds those of jobs that policy has a rule for; nil: nobody looks.
 	Checkpoints Finder
 	// Clock is the time of the host, UTC.

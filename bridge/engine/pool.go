@@ -23,8 +23,10 @@ func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bri
 	if errors.As(cause, &ce) && ce.Code != "" {
 		code = ce.Code
 	}
+	e.memory.replies.refused(p, c.now, kind, cause)
 	return e.remember(ctx, c, func(m *bridge.Marks) {
 		h := healthOf(m, p)
+		h.At, h.Kind = c.now, kind
 		rest := max(min(first<<min(h.Failures, 20), e.limits.PoolMost), first)
 		h.Failures++
 		h.DownUntil, h.Code = c.now.Add(rest), code
@@ -34,6 +36,7 @@ func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bri
 // poolUp forgets a pool's refusals: it has just delivered. That it takes
 // machines back is not made good by one that was under way.
 func (e *Engine) poolUp(ctx context.Context, c *cycle, p bridge.Pool) error {
+	e.memory.replies.note("create/"+p.String(), c.now, nil)
 	refused := func(h bridge.PoolHealth) bool {
 		return h.Pool == p && (h.Code != poolReclaimed || !h.DownUntil.After(c.now))
 	}

@@ -17,6 +17,8 @@ type Health struct {
 	Cycles int64             `json:"cycles"`
 	Steps  map[string]string `json:"steps,omitempty"` // errors of the latest cycle, by step
 	Ports  map[string]string `json:"ports,omitempty"` // reads that fail, as list/CLOUD, offers/CLOUD, queue/CLUSTER, checkpoints/RULE
+	// Replies are the last ones of clouds, as list/CLOUD, offers/CLOUD and create/POOL.
+	Replies map[string]bridge.Reply `json:"replies,omitempty"`
 	// Dark is true while the store cannot be read or written.
 	Dark      bool   `json:"dark"`
 	Frozen    bool   `json:"frozen"`
@@ -53,7 +55,7 @@ func (e *Engine) report(c *cycle) error {
 	e.snapshot(c) // as the steps left it
 	before := e.shown.Load()
 	h := Health{
-		At: c.now, Took: time.Since(c.begun), Cycles: 1, Steps: map[string]string{}, Ports: maps.Clone(e.memory.health),
+		At: c.now, Took: time.Since(c.begun), Cycles: 1, Steps: map[string]string{}, Ports: maps.Clone(e.memory.health), Replies: e.memory.replies.shown(),
 		Dark: c.dark, Frozen: c.marks.Frozen, Protected: c.marks.Protected,
 	}
 	if before != nil {
