@@ -63,6 +63,8 @@ type Cloud struct {
 	Name   string  `json:"name"`
 	Local  *Local  `json:"local,omitempty"`
 	Plugin *Plugin `json:"plugin,omitempty"`
+	// Provider is what the site knows of the cloud and no call to it says.
+	Provider bridge.Provider `json:"provider,omitzero"`
 }
 
 // Plugin is a program that speaks for a cloud, see deploy/docs/clouds/plugin.md.

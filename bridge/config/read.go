@@ -122,7 +122,7 @@ func (r *reader) clouds(n strict.Node) {
 	lines := map[string]int{}
 	strict.Each(func(e strict.Node) {
 		var c Cloud
-		e.Object(
+		e.Object(append([]strict.Field{
 			strict.Need("name", "name: north", strict.Text(&c.Name, name)),
 			strict.May("local", "local: {url: http://127.0.0.1:7070, token_file: north.token}", func(n strict.Node) {
 				c.Local = &Local{}
@@ -132,7 +132,7 @@ func (r *reader) clouds(n strict.Node) {
 				c.Plugin = &Plugin{Settings: map[string]string{}}
 				plugin(n, c.Plugin)
 			}),
-		)
+		}, provider(&c.Provider)...)...)
 		if (c.Local == nil) == (c.Plugin == nil) {
 			e.With("local: {url: http://127.0.0.1:7070, token_file: north.token}").Refuse("needs exactly one kind of cloud: local or plugin")
 		}
