@@ -43,18 +43,13 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 		c.offers = append(c.offers, &s.Offers[i])
 	}
 	slices.SortFunc(c.offers, compareOffers)
-	down := make(map[Pool]time.Time, len(s.Pools))
-	for _, h := range s.Pools {
-		if h.DownUntil.After(s.Now) && h.DownUntil.After(down[h.Pool]) {
-			down[h.Pool] = h.DownUntil
-		}
-	}
+	down := newDowns(s)
 	boots := make([]time.Duration, 0, len(c.offers))
 	losses := newLosses(s)
 	for _, o := range c.offers {
 		c.pools = append(c.pools, o.Pool)
 		c.reserved = c.reserved || o.Pool.Market == Reserved
-		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down[o.Pool], stock: o.Available, loss: losses.of(o), left: o.left(s.Now)})
+		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down.until(o.Pool), stock: o.Available, loss: losses.of(o), left: o.left(s.Now)})
 		boots = append(boots, o.Boot)
 	}
 	for i := range c.state {

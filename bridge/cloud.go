@@ -88,6 +88,7 @@ type CloudError struct {
 	Code       string // the cloud's own code
 	Message    string
 	RetryAfter time.Duration
+	Reach      Reach // of a refusal
 	Err        error
 }
 

@@ -85,15 +85,23 @@ func (o *Offer) Fresh(now time.Time) bool {
 }
 
 // Holds reports whether one machine of the offer satisfies a node's shape.
-func (o *Offer) Holds(s *Shape) bool { return satisfies(&o.Shape, o.Features, s) }
+func (o *Offer) Holds(s *Shape) bool { return provides(&o.Shape, o.Features, s) }
 
-// satisfies reports whether a machine with h and features can take one node of
-// shape s.
+// provides reports whether a machine that is yet to be rented can take one node
+// of shape s: its GPUs are whatever the scheduler will be told to call them.
+func provides(h *Shape, features []string, s *Shape) bool {
+	return (s.GPUs == 0 || s.GPUType == "" || GPUTakes(s.GPUType, h.GPUType)) && suffices(h, features, s)
+}
+
+// satisfies reports whether a machine that is in the scheduler with h and features
+// can take one node of shape s. A scheduler knows a GPU by its name alone.
 func satisfies(h *Shape, features []string, s *Shape) bool {
+	return (s.GPUs == 0 || s.GPUType == "" || s.GPUType == h.GPUType) && suffices(h, features, s)
+}
+
+// suffices looks at everything but the name of the GPUs.
+func suffices(h *Shape, features []string, s *Shape) bool {
 	if h.CPUs < s.CPUs || h.MemoryMiB < s.MemoryMiB || h.GPUs < s.GPUs || h.DiskMiB < s.DiskMiB {
-		return false
-	}
-	if s.GPUs > 0 && s.GPUType != "" && s.GPUType != h.GPUType {
 		return false
 	}
 	for k, n := range s.GRES {
@@ -109,11 +117,11 @@ func satisfies(h *Shape, features []string, s *Shape) bool {
 	return true
 }
 
-// PoolHealth remembers refusals of a pool.
+// PoolHealth remembers refusals of a pool, or of all that a wide one covers.
 type PoolHealth struct {
 	Pool      Pool      `json:"pool"`
 	DownUntil time.Time `json:"down_until"`
-	Failures  int       `json:"failures"` // in a row
+	Failures  int       `json:"failures"` // that were not made good yet
 	Code      string    `json:"code"`     // the cloud's last word
 	// At is when that was said, and Kind what it means.
 	At   time.Time      `json:"at,omitzero"`

@@ -142,7 +142,7 @@ func (r *request) rented() int {
 }
 
 func (r *request) down(p bridge.Pool, now time.Time) bool {
-	return slices.ContainsFunc(r.snap.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p && now.Before(h.DownUntil) })
+	return slices.ContainsFunc(r.snap.Pools, func(h bridge.PoolHealth) bool { return h.Pool.Covers(p) && now.Before(h.DownUntil) })
 }
 
 // scope is where a rental of an offer counts.
