@@ -281,7 +281,17 @@ func (l *look) complete(d *draft, o *opening) {
 	r.Cluster, r.Account, r.Requester = o.cluster, o.payer.full, o.demand.User
 	r.Class, r.Origin = t.Class, o.demand.Partition
 	r.Offer = *l.catalog.offers[d.offer]
+	r.GPUAs = gpuAs(&o.demand.Shape, &r.Offer.Shape)
 	r.Idle, r.AskFor = t.Idle, t.AskFor
+}
+
+// gpuAs is what a machine's GPUs must be called for a scheduler to give them to
+// who asks for a shape; empty where they are called that anyway.
+func gpuAs(want, has *Shape) string {
+	if want.GPUs == 0 || want.GPUType == has.GPUType {
+		return ""
+	}
+	return want.GPUType
 }
 
 // closeOrders gives verdicts the final worst case of the orders they lead to.

@@ -12,7 +12,7 @@ func Draw(id RentalID, o *Order, now time.Time) Rental {
 		ID: id, State: StateLaunching, Since: now, Cluster: o.Cluster,
 		Account: o.Account, Requester: o.Requester, Class: o.Class,
 		Jobs: slices.Clone(o.Jobs), Gang: max(o.Gang, 1), Origin: o.Origin,
-		Pool: o.Offer.Pool, Shape: o.Offer.Shape, Features: o.Offer.Features,
+		Pool: o.Offer.Pool, Shape: o.Offer.Shape, GPUAs: o.GPUAs, Features: o.Offer.Features,
 		Rate: o.Offer.Rate, MaxRate: o.MaxRate, Step: o.Offer.Step, Minimum: o.Offer.Minimum,
 		Term: o.Offer.Term, EarlyPM: o.Offer.EarlyPM, FX: o.Offer.FX, Contract: o.Offer.Contract, Until: o.Offer.Until,
 		Count: o.Count, Attempt: 1, Life: o.Life, Idle: o.Idle, Hold: o.Hold,

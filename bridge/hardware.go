@@ -55,7 +55,7 @@ func (t *hardwareTable) fit(n int32, s *Shape) *fitSet {
 	}
 	for i := f.checked; i < len(t.list); i++ {
 		h := &t.list[i]
-		if satisfies(&h.shape, h.features, s) {
+		if provides(&h.shape, h.features, s) {
 			f.bits[i>>6] |= 1 << (i & 63)
 		}
 	}

@@ -159,7 +159,8 @@ func change(t *testing.T, f reflect.Value) {
 	case reflect.Bool:
 		f.SetBool(true)
 	case reflect.Slice:
-		f.Set(reflect.ValueOf([]string{"x"}))
+		f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		change(t, f.Index(0))
 	case reflect.Struct:
 		if f.Type() == reflect.TypeFor[time.Time]() {
 			f.Set(reflect.ValueOf(noon))

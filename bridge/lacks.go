@@ -24,7 +24,7 @@ func (o *Offer) lacks(s *Shape) (words []string, short int) {
 	for _, k := range sortedKeys(s.GRES) {
 		amount(k, int64(h.GRES[k]), int64(s.GRES[k]), "")
 	}
-	if s.GPUs > 0 && s.GPUType != "" && h.GPUType != s.GPUType {
+	if s.GPUs > 0 && s.GPUType != "" && !GPUTakes(s.GPUType, h.GPUType) {
 		words = append(words, fmt.Sprintf("GPU type %s (it has %s)", s.GPUType, cmp.Or(h.GPUType, "none")))
 		short += 1000
 	}

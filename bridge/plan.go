@@ -46,6 +46,7 @@ type Order struct {
 	Gang      int           `json:"gang"`
 	Count     int           `json:"count"`
 	Offer     Offer         `json:"offer"`
+	GPUAs     string        `json:"gpu_as,omitempty"` // see Rental
 	MaxRate   Rate          `json:"max_rate"`
 	Life      time.Duration `json:"life"`
 	Idle      time.Duration `json:"idle"`

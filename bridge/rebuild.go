@@ -236,7 +236,7 @@ func (b *Rebuilt) readTerms(tags map[string]string, machines int, q *Queue, w Wa
 		r.Life, r.Idle = first.Sub(born), w.OrDefault().Tell+w.OrDefault().Unowned
 		b.guess("%d machines, gangs of %d, kept %s without a job, charged by the second", r.Count, r.Gang, r.Idle)
 	}
-	if r.Shape, ok = parseShape(tags[TagShape]); !ok {
+	if r.Shape, r.GPUAs, ok = parseShape(tags[TagShape]); !ok {
 		n := r.anyNode(q)
 		r.Shape, r.Features = n.Shape, n.Features
 		b.guess("the size that its node registered with: %s", r.Shape)

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -43,7 +44,8 @@ type Rental struct {
 	Origin    string  `json:"origin,omitempty"` // the jobs' own partition
 
 	Pool     Pool          `json:"pool"`
-	Shape    Shape         `json:"shape"` // of one machine, as declared to the scheduler
+	Shape    Shape         `json:"shape"`            // of one machine
+	GPUAs    string        `json:"gpu_as,omitempty"` // what the scheduler is told its GPUs are, where its jobs call them something else
 	Features []string      `json:"features,omitempty"`
 	Rate     Rate          `json:"rate"`     // at decision
 	MaxRate  Rate          `json:"max_rate"` // ceiling the hold was computed with
@@ -198,4 +200,12 @@ func (r *Rental) Live() []Machine {
 		}
 	}
 	return out
+}
+
+// Declared is the shape of one machine as the scheduler is told of it: its GPUs
+// have the name that its jobs ask for.
+func (r *Rental) Declared() Shape {
+	s := r.Shape
+	s.GPUType = cmp.Or(r.GPUAs, s.GPUType)
+	return s
 }

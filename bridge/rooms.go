@@ -34,7 +34,7 @@ func roomOf(r *Rental, q *Queue, nodes map[string]*Node) *room {
 	m := &room{rental: r, project: r.Account.Project(), vacant: true}
 	if r.State != StateAdmitted {
 		for range upcoming(r) {
-			m.places = append(m.places, &place{has: &r.Shape, free: r.Shape, features: r.Features})
+			m.places = append(m.places, expected(r))
 		}
 		return m
 	}
@@ -46,13 +46,23 @@ func roomOf(r *Rental, q *Queue, nodes map[string]*Node) *room {
 		n := nodes[k.Node]
 		switch {
 		case k.State == MachineCreated, n == nil && q.ObservedAt.Before(r.Since):
-			m.places = append(m.places, &place{has: &r.Shape, free: r.Shape, features: r.Features})
+			m.places = append(m.places, expected(r))
 		case n != nil && n.Usable:
 			m.places = append(m.places, &place{has: &n.Shape, free: n.Free, features: r.Features})
 			m.vacant = m.vacant && untouched(&n.Shape, &n.Free)
 		}
 	}
 	return m
+}
+
+// expected is a machine as it will be in the scheduler.
+func expected(r *Rental) *place {
+	has := &r.Shape
+	if r.GPUAs != "" {
+		as := r.Declared()
+		has = &as
+	}
+	return &place{has: has, free: *has, features: r.Features}
 }
 
 // upcoming is how many machines of a rental that is not admitted yet will come.

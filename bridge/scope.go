@@ -7,13 +7,13 @@ import "strings"
 type Scope struct {
 	Account Account `json:"account"`
 	Cloud   string  `json:"cloud,omitempty"` // empty: all
-	GPU     string  `json:"gpu,omitempty"`   // as Shape.GPUType; empty: all, machines without a GPU too
+	GPU     string  `json:"gpu,omitempty"`   // a model or a family; empty: all, machines without a GPU too
 }
 
 // Covers reports whether what is spent in a scope of one account, cloud and
 // class of GPU counts in s.
 func (s Scope) Covers(spent Scope) bool {
-	return (s.Cloud == "" || s.Cloud == spent.Cloud) && (s.GPU == "" || s.GPU == spent.GPU) &&
+	return (s.Cloud == "" || s.Cloud == spent.Cloud) && (s.GPU == "" || GPUTakes(s.GPU, spent.GPU)) &&
 		(s.Account == spent.Account || strings.HasPrefix(string(spent.Account), string(s.Account)+"/"))
 }
 

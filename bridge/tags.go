@@ -23,7 +23,7 @@ const (
 	TagExpires   = "spillway-expires"   // RFC 3339: the machine is off by then, whatever happens to us
 	TagTerms     = "spillway-terms"     // count, gang, rate, life, idle, step, minimum, term, early per mille
 	TagDates     = "spillway-dates"     // RFC 3339: made, first end, named end; a dash: none
-	TagShape     = "spillway-shape"     // CPUs, MiB, GPUs, MiB of disk, type of GPU, other resources as name=count
+	TagShape     = "spillway-shape"     // CPUs, MiB, GPUs, MiB of disk, type of GPU with /what jobs call it, other resources as name=count
 	TagFeatures  = "spillway-features"  // of its node, separated by spaces
 	TagRequester = "spillway-requester" // the Unix account that asked, or whose job it was
 	TagJobs      = "spillway-jobs"      // partition of its jobs, and as many of their ids as have room
@@ -41,7 +41,7 @@ func Tags(r *Rental, storeID string, epoch int64) map[string]string {
 		TagAccount: string(r.Account), TagEpoch: strconv.FormatInt(epoch, 10), TagClass: string(r.Class),
 		TagRate: rateTag(r.MaxRate), TagExpires: r.Expires.Format(time.RFC3339),
 		TagTerms: termsTag(r), TagDates: strings.Join([]string{dateTag(r.Created), dateTag(r.Expires), dateTag(r.Until)}, " "),
-		TagShape: shapeTag(&r.Shape), TagJobs: jobsTag(r),
+		TagShape: shapeTag(r), TagJobs: jobsTag(r),
 	}
 	for _, more := range []struct{ tag, value string }{
 		{TagFX, r.FX}, {TagRequester, r.Requester}, {TagFeatures, strings.Join(r.Features, " ")}, {TagRequest, r.Key},
@@ -125,40 +125,45 @@ func parseDates(s string) (made, first, named time.Time, ok bool) {
 	return made, first, named, true
 }
 
-func shapeTag(s *Shape) string {
-	parts := []string{strconv.Itoa(s.CPUs), strconv.FormatInt(s.MemoryMiB, 10), strconv.Itoa(s.GPUs), strconv.FormatInt(s.DiskMiB, 10), dash(s.GPUType)}
+func shapeTag(r *Rental) string {
+	s, gpu := &r.Shape, dash(r.Shape.GPUType)
+	if r.GPUAs != "" {
+		gpu += "/" + r.GPUAs
+	}
+	parts := []string{strconv.Itoa(s.CPUs), strconv.FormatInt(s.MemoryMiB, 10), strconv.Itoa(s.GPUs), strconv.FormatInt(s.DiskMiB, 10), gpu}
 	for _, k := range sortedKeys(s.GRES) {
 		parts = append(parts, k+"="+strconv.Itoa(s.GRES[k]))
 	}
 	return strings.Join(parts, " ")
 }
 
-func parseShape(text string) (s Shape, ok bool) {
+func parseShape(text string) (s Shape, gpuAs string, ok bool) {
 	f := strings.Fields(text)
 	if len(f) < 5 {
-		return s, false
+		return s, "", false
 	}
 	var n [4]int64
 	for i := range n {
 		v, err := strconv.ParseInt(f[i], 10, 64)
 		if err != nil || v < 0 {
-			return s, false
+			return s, "", false
 		}
 		n[i] = v
 	}
-	s = Shape{CPUs: int(n[0]), MemoryMiB: n[1], GPUs: int(n[2]), DiskMiB: n[3], GPUType: undash(f[4])}
+	gpu, gpuAs, _ := strings.Cut(f[4], "/")
+	s = Shape{CPUs: int(n[0]), MemoryMiB: n[1], GPUs: int(n[2]), DiskMiB: n[3], GPUType: undash(gpu)}
 	for _, more := range f[5:] {
 		name, count, found := strings.Cut(more, "=")
 		v, err := strconv.Atoi(count)
 		if !found || err != nil || name == "" {
-			return Shape{}, false
+			return Shape{}, "", false
 		}
 		if s.GRES == nil {
 			s.GRES = map[string]int{}
 		}
 		s.GRES[name] = v
 	}
-	return s, true
+	return s, gpuAs, true
 }
 
 // jobsTag names a rental's jobs as far as there is room; the scheduler knows

@@ -60,23 +60,24 @@ func (c *Cluster) Enrolment(ctx context.Context, r *bridge.Rental, m *bridge.Mac
 
 // nodeConf is slurmd's --conf: what the node declares to have.
 func nodeConf(r *bridge.Rental) string {
-	parts := []string{fmt.Sprintf("CPUs=%d", max(1, r.Shape.CPUs)), fmt.Sprintf("RealMemory=%d", max(1, r.Shape.MemoryMiB))}
+	shape := r.Declared()
+	parts := []string{fmt.Sprintf("CPUs=%d", max(1, shape.CPUs)), fmt.Sprintf("RealMemory=%d", max(1, shape.MemoryMiB))}
 	var gres []string
-	if r.Shape.GPUs > 0 {
+	if shape.GPUs > 0 {
 		gpu := "gpu:"
-		if r.Shape.GPUType != "" {
-			gpu += r.Shape.GPUType + ":"
+		if shape.GPUType != "" {
+			gpu += shape.GPUType + ":"
 		}
-		gres = append(gres, gpu+strconv.Itoa(r.Shape.GPUs))
+		gres = append(gres, gpu+strconv.Itoa(shape.GPUs))
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Shape.GRES)) {
-		gres = append(gres, name+":"+strconv.Itoa(r.Shape.GRES[name]))
+	for _, name := range slices.Sorted(maps.Keys(shape.GRES)) {
+		gres = append(gres, name+":"+strconv.Itoa(shape.GRES[name]))
 	}
 	if len(gres) > 0 {
 		parts = append(parts, "Gres="+strings.Join(gres, ","))
 	}
-	if r.Shape.DiskMiB > 0 {
-		parts = append(parts, fmt.Sprintf("TmpDisk=%d", r.Shape.DiskMiB))
+	if shape.DiskMiB > 0 {
+		parts = append(parts, fmt.Sprintf("TmpDisk=%d", shape.DiskMiB))
 	}
 	if len(r.Features) > 0 {
 		parts = append(parts, "Feature="+strings.Join(r.Features, ","))

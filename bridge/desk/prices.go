@@ -59,7 +59,7 @@ func (d *Desk) Prices(_ context.Context, _ Person, q PricesRequest) (PricesAnswe
 	a := PricesAnswer{At: d.Now(), Prices: []Priced{}}
 	for i := range snap.Offers {
 		o := &snap.Offers[i]
-		if w.GPUType != "" && o.Shape.GPUType != w.GPUType || !w.means(&o.Pool) {
+		if w.GPUType != "" && !bridge.GPUTakes(w.GPUType, o.Shape.GPUType) || !w.means(&o.Pool) {
 			continue
 		}
 		price := Priced{Pool: o.Pool, Shape: o.Shape, Rate: o.Rate, At: o.SampledAt, Fresh: o.Fresh(d.Now()), Left: o.Available, Quoted: o.Quoted, FX: o.FX, Why: o.Bar, Billing: q.Lang.billing(o.Billing(), anyLife)}

@@ -152,7 +152,7 @@ func (d *Desk) known(s *bridge.Snapshot) *Known {
 	for i := range s.Offers {
 		o := &s.Offers[i]
 		if o.Shape.GPUType != "" {
-			k.GPUs = append(k.GPUs, o.Shape.GPUType)
+			k.GPUs = append(k.GPUs, o.Shape.GPUType, bridge.GPU{Name: o.Shape.GPUType}.Family())
 		}
 		k.Types = append(k.Types, o.Pool.Type)
 		k.Places = append(k.Places, o.Pool.Cloud, o.Pool.Region, o.Pool.Zone)

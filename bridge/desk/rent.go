@@ -267,7 +267,7 @@ func (r *request) shorter(q *Quoted) (Wish, bool) {
 func (r *request) order(q *Quoted, p Person) bridge.Order {
 	o := bridge.Order{
 		Cluster: r.cluster, Account: r.account, Requester: p.Name, Class: r.terms.Class,
-		Gang: q.Machines, Count: q.Machines, Offer: q.offer, MaxRate: q.ceiling,
+		Gang: q.Machines, Count: q.Machines, Offer: q.offer, GPUAs: r.gpuAs(&q.offer), MaxRate: q.ceiling,
 		Life: q.life, Idle: r.terms.Idle, Hold: q.AtMost, AskFor: r.terms.AskFor,
 	}
 	if r.demand != nil {
@@ -277,6 +277,19 @@ func (r *request) order(q *Quoted, p Person) bridge.Order {
 		o.Ask = q.Why
 	}
 	return o
+}
+
+// gpuAs is what the scheduler is told the machines' GPUs are, where the wish or its
+// job calls them something else than their cloud.
+func (r *request) gpuAs(o *bridge.Offer) string {
+	as := r.wish.GPUType
+	if r.demand != nil && r.demand.Shape.GPUs > 0 {
+		as = r.demand.Shape.GPUType
+	}
+	if as == o.Shape.GPUType {
+		return ""
+	}
+	return as
 }
 
 // draw stores the rental of an order: with its hold within budget, else as a

@@ -109,7 +109,8 @@ func lacking(r *bridge.Rental, n *bridge.Node) string {
 	if !n.Responding {
 		return ""
 	}
-	want, has := &r.Shape, &n.Shape
+	declared := r.Declared()
+	want, has := &declared, &n.Shape
 	switch {
 	case has.GPUs < want.GPUs:
 		return fmt.Sprintf("%d of %d GPUs", has.GPUs, want.GPUs)
