@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"spillway.sh/spillway/bridge"
 )
 
 // calls owns the goroutines of calls that may take long: one at a time for
@@ -35,7 +37,8 @@ func newCalls(ctx context.Context, lane int, wake func()) *calls {
 	}
 }
 
-// rouse says whether the end of a call makes the next cycle start early.
+// rouse says whether the end of a call makes the next cycle start early. A
+// definite no always does: what is to be done elsewhere does not wait.
 type rouse bool
 
 // start begins a call unless one of that key is under way or not taken yet.
@@ -51,13 +54,13 @@ func (s *calls) start(key, lane string, limit time.Duration, wakes rouse, f func
 	slot, over, asked := s.lanes[lane], make(chan struct{}), time.Now()
 	s.under[key] = over
 	s.wg.Go(func() {
+		var r result
 		defer func() {
 			close(over)
-			if wakes {
+			if bool(wakes) || bridge.KindOf(r.err).Refused() {
 				s.wake()
 			}
 		}()
-		var r result
 		select {
 		case slot <- struct{}{}:
 			r = s.run(limit, f)

@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -33,6 +35,11 @@ type cloud struct {
 	booked   func(context.Context, bridge.Launch) // looks at each create as it comes; nil: nobody does
 	boot     time.Duration                        // from create to registered
 	dearer   int64                                // times its own price is what it charges; zero: once
+	fills    int                                  // machines of a create at most; zero: all
+	slow     time.Duration                        // that a create takes
+	reach    bridge.Reach                         // of refusals
+	refuses  func(*bridge.Launch) bridge.CloudErrorKind
+	quota    func(bridge.Pool) int // machines that a pool may still give; nil: nobody says
 	bump     chan struct{}
 	seq      int
 }
@@ -76,7 +83,12 @@ func (c *cloud) fault(call string, faults ...string) {
 }
 
 func (c *cloud) err(op string, kind bridge.CloudErrorKind) error {
-	return &bridge.CloudError{Kind: kind, Op: op, Cloud: c.name, Code: "Code-" + string(kind)}
+	return &bridge.CloudError{Kind: kind, Op: op, Cloud: c.name, Code: "Code-" + string(kind), Reach: c.reach}
+}
+
+// cut is a call whose answer never came: nobody said a word.
+func (c *cloud) cut(op string) error {
+	return &bridge.CloudError{Kind: bridge.CloudUnknown, Op: op, Cloud: c.name, Err: io.ErrUnexpectedEOF}
 }
 
 // enter is the head of every call: it counts, takes the next fault, and brings
@@ -132,6 +144,10 @@ func (c *cloud) Offers(context.Context) ([]bridge.Offer, error) {
 			SampledAt: time.Now().Add(c.skew), MaxAge: 10 * time.Minute, Boot: c.boot, Available: -1,
 			Step: time.Second, Minimum: time.Minute, Notice: v.notice,
 		})
+		if c.quota != nil {
+			o := &out[len(out)-1]
+			o.Available, o.Limited = c.quota(p), "gpus in "+p.Region
+		}
 	}
 	return out, nil
 }
@@ -140,13 +156,21 @@ func (c *cloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, err
 	if c.booked != nil {
 		c.booked(ctx, l)
 	}
+	if c.slow > 0 {
+		time.Sleep(c.slow)
+	}
 	fault := c.enter("Create")
 	defer c.mu.Unlock()
 	c.creates = append(c.creates, l)
+	if c.refuses != nil {
+		if kind := c.refuses(&l); kind != "" {
+			return "", c.err("create", kind)
+		}
+	}
 	switch fault {
 	case "", "lost":
 	case "lost-before":
-		return "", c.err("create", bridge.CloudUnknown)
+		return "", c.cut("create")
 	case "hang":
 		c.mu.Unlock()
 		<-ctx.Done()
@@ -167,14 +191,14 @@ func (c *cloud) Create(ctx context.Context, l bridge.Launch) (bridge.Handle, err
 		p.stock -= l.Count
 		rate := p.rate
 		rate.Micro *= max(c.dearer, 1)
-		for i := range l.Count {
+		for i := range min(l.Count, cmp.Or(c.fills, l.Count)) {
 			c.add(l, i, rate)
 		}
 		h = bridge.Handle("op-" + l.Token[:8])
 		c.accepted[l.Token] = h
 	}
 	if fault == "lost" {
-		return "", c.err("create", bridge.CloudUnknown)
+		return "", c.cut("create")
 	}
 	return h, nil
 }

@@ -60,6 +60,8 @@ type memory struct {
 	unsent     map[bridge.RentalID]bool                       // reserved by this process and never sent
 	doubt      map[bridge.RentalID]bool                       // a create may have had an effect we were not told
 	sentAt     map[bridge.RentalID]time.Time                  // last create call
+	puzzles    map[bridge.RentalID]puzzle                     // words of a cloud that say neither yes nor no
+	launches   map[string][]time.Time                         // of the last minute, by cloud
 	pause      map[string]pause                               // calls that failed, by key
 	routed     map[bridge.RentalID]map[bridge.JobID]time.Time // when last written
 	drained    map[string]bool                                // node: drained and signalled after a notice
@@ -97,7 +99,7 @@ func newMemory() *memory {
 	return &memory{
 		live: map[bridge.RentalID]bridge.Rental{}, unsaved: map[bridge.RentalID]unsaved{}, queues: map[string]*sight{},
 		offers: map[string][]bridge.Offer{}, listed: map[string]time.Time{}, priced: map[string]time.Time{}, read: map[string]time.Time{}, took: map[string]time.Duration{},
-		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{},
+		unsent: map[bridge.RentalID]bool{}, doubt: map[bridge.RentalID]bool{}, sentAt: map[bridge.RentalID]time.Time{}, puzzles: map[bridge.RentalID]puzzle{}, launches: map[string][]time.Time{},
 		pause: map[string]pause{}, routed: map[bridge.RentalID]map[bridge.JobID]time.Time{}, drained: map[string]bool{},
 		members: map[bridge.RentalID][]string{}, memberAt: map[bridge.RentalID]time.Time{}, postponed: map[bridge.RentalID]time.Time{}, posted: map[bridge.RentalID]time.Time{}, warned: map[string]bool{}, comments: map[string]comment{}, limits: map[string]time.Duration{},
 		demands: map[string]bridge.Demand{}, estimates: map[string]time.Time{}, where: map[string][]string{}, nudges: map[string]nudge{}, requeued: map[string]bool{}, back: map[string]time.Time{}, buried: map[string]bool{}, gone: map[bridge.RentalID]time.Time{}, disputed: map[bridge.RentalID]bool{}, ghosts: map[string]int{},
@@ -196,6 +198,7 @@ func (m *memory) forget(r *bridge.Rental) {
 	delete(m.unsent, r.ID)
 	delete(m.doubt, r.ID)
 	delete(m.sentAt, r.ID)
+	delete(m.puzzles, r.ID)
 	delete(m.routed, r.ID)
 	delete(m.posted, r.ID)
 	delete(m.gone, r.ID)

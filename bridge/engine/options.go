@@ -64,6 +64,7 @@ type Limits struct {
 	Write    time.Duration // of one scheduler write; 10 s
 	Call     time.Duration // of one cloud call; 60 s
 	Lane     int           // calls to one cloud at once; 8
+	Launches int           // new launches on one cloud in a minute, at most; 120
 
 	ListEvery   time.Duration // between two lists of a cloud that nothing asked for; 5 s
 	OffersEvery time.Duration // between two price lists; 30 s
@@ -138,7 +139,7 @@ func (l *Limits) setDefaults() {
 	for _, n := range []struct {
 		p *int
 		v int
-	}{{&l.Lane, 8}, {&l.Fails, 10}, {&l.VanishMost, 3}, {&l.VanishShare, 25}} {
+	}{{&l.Lane, 8}, {&l.Launches, 120}, {&l.Fails, 10}, {&l.VanishMost, 3}, {&l.VanishShare, 25}} {
 		if *n.p <= 0 {
 			*n.p = n.v
 		}

@@ -9,8 +9,9 @@ import (
 	"spillway.sh/spillway/bridge"
 )
 
-// poolDown lets a pool rest after a refusal, twice as long each time in a row.
-// The next decision goes elsewhere.
+// poolDown lets a pool, or all that its cloud's answer is about, rest after a
+// refusal, twice as long each time until that is made good. The next decision
+// goes elsewhere. A region or cloud that sends us away as a whole is told once.
 func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bridge.CloudErrorKind, cause error) error {
 	first := e.limits.PoolDown
 	switch kind {
@@ -24,28 +25,84 @@ func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bri
 		code = ce.Code
 	}
 	e.memory.replies.refused(p, c.now, kind, cause)
+	about := reachOf(c.marks.Pools, kind, ce, code).Of(p)
+	var news []bridge.News
+	known := slices.ContainsFunc(c.marks.Pools, func(h bridge.PoolHealth) bool { return h.Pool == about && h.Code == code })
+	if about.Type == "" && !known {
+		news = append(news, c.setAside(about, cause))
+	}
 	return e.remember(ctx, c, func(m *bridge.Marks) {
-		h := healthOf(m, p)
+		e.forgive(c, m)
+		h := healthOf(m, about)
 		h.At, h.Kind = c.now, kind
 		rest := max(min(first<<min(h.Failures, 20), e.limits.PoolMost), first)
 		h.Failures++
 		h.DownUntil, h.Code = c.now.Add(rest), code
+	}, news...)
+}
+
+// reachOf is how much a refusal is about. Its driver may know. A quota counts
+// in all zones of a region. Of rights that are missing it is learned: first the
+// region rests, and when another one says the same, the cloud.
+func reachOf(known []bridge.PoolHealth, kind bridge.CloudErrorKind, ce *bridge.CloudError, code string) bridge.Reach {
+	switch {
+	case ce == nil:
+		return bridge.ReachPool
+	case ce.Reach != bridge.ReachPool:
+		return ce.Reach
+	case kind == bridge.CloudQuota:
+		return bridge.ReachZones
+	case kind != bridge.CloudDenied:
+		return bridge.ReachPool
+	}
+	for i := range known {
+		if h := &known[i]; h.Pool.Cloud == ce.Cloud && h.Pool.Type == "" && h.Kind == kind && h.Code == code {
+			return bridge.ReachCloud
+		}
+	}
+	return bridge.ReachRegion
+}
+
+// setAside is the news that a region or cloud sends us away.
+func (c *cycle) setAside(about bridge.Pool, cause error) bridge.News {
+	where := "cloud " + about.Cloud
+	if about.Region != "" {
+		where = "region " + about.Region + " of " + where
+	}
+	return bridge.News{
+		At: c.now, Kind: bridge.NewsWarning, Pool: &about, Why: bridge.ReasonRefused,
+		Text: where + " is set aside, everything else goes on; it is asked again now and then: " + cause.Error(),
+	}
+}
+
+// forgive forgets the refusals of a pool when so many of the longest rests went
+// by without another one.
+func (e *Engine) forgive(c *cycle, m *bridge.Marks) {
+	m.Pools = slices.DeleteFunc(m.Pools, func(h bridge.PoolHealth) bool {
+		return !h.DownUntil.After(c.now) && c.now.Sub(h.At) >= time.Duration(max(h.Failures, 1))*e.limits.PoolMost
 	})
 }
 
-// poolUp forgets a pool's refusals: it has just delivered. That it takes
-// machines back is not made good by one that was under way.
+// poolUp makes one refusal of a pool good, as it has just delivered, and all
+// of what covers it. So a pool that comes and goes rests longer each time. That
+// it takes machines back is not made good by one that was under way.
 func (e *Engine) poolUp(ctx context.Context, c *cycle, p bridge.Pool) error {
 	e.memory.replies.note("create/"+p.String(), c.now, nil)
 	refused := func(h bridge.PoolHealth) bool {
-		return h.Pool == p && (h.Code != poolReclaimed || !h.DownUntil.After(c.now))
+		return h.Pool.Covers(p) && (h.Code != poolReclaimed || !h.DownUntil.After(c.now))
 	}
 	known := slices.ContainsFunc(c.marks.Pools, refused)
 	if !known && len(c.marks.Failures) == 0 {
 		return nil
 	}
 	return e.remember(ctx, c, func(m *bridge.Marks) {
-		m.Pools = slices.DeleteFunc(m.Pools, refused)
+		m.Pools = slices.DeleteFunc(m.Pools, func(h bridge.PoolHealth) bool {
+			return refused(h) && (h.Pool != p || h.Failures <= 1)
+		})
+		if i := slices.IndexFunc(m.Pools, refused); i >= 0 {
+			m.Pools[i].Failures--
+			m.Pools[i].DownUntil = c.now
+		}
 		if len(m.Failures) > 0 {
 			m.Failures = m.Failures[1:] // a success pays for one failure
 		}

@@ -54,6 +54,8 @@ func (e *Engine) advance(ctx context.Context, c *cycle, r *bridge.Rental) error 
 		}
 		c.again = true
 		return e.save(ctx, c, r)
+	case e.baffled(c, r):
+		return e.goElsewhere(ctx, c, r)
 	case c.over(r.Since.Add(e.limits.Launch)):
 		return e.giveUp(ctx, c, r, bridge.EventLate, bridge.ReasonLaunchLate)
 	case r.Launch.Token == "" && c.over(r.Until):
@@ -146,6 +148,7 @@ func (e *Engine) created(ctx context.Context, c *cycle, r *bridge.Rental, h brid
 		return nil // nothing happened
 	}
 	e.memory.doubt[r.ID] = true
+	e.memory.puzzle(c, r, res.err)
 	e.memory.listed[r.Pool.Cloud] = noTime // look for it at once
 	if r.Why == bridge.ReasonUnknown {
 		return nil

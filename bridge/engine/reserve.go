@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"spillway.sh/spillway/bridge"
 )
@@ -17,7 +18,11 @@ func (e *Engine) reserve(ctx context.Context, c *cycle) error {
 	}
 	var errs []error
 	for i := range c.plan.Rent {
-		err := e.order(ctx, c, &c.plan.Rent[i])
+		o := &c.plan.Rent[i]
+		if o.Ask == "" && e.memory.launched(o.Offer.Pool.Cloud, c.now) >= e.limits.Launches {
+			continue // what still waits then is decided anew in the next cycles
+		}
+		err := e.order(ctx, c, o)
 		if errors.Is(err, bridge.ErrOverBudget) {
 			c.again = true // the money went to somebody else meanwhile: decide anew
 			continue
@@ -47,8 +52,15 @@ func (e *Engine) order(ctx context.Context, c *cycle, o *bridge.Order) error {
 		return fmt.Errorf("reserve rental %s: %w", id, err)
 	}
 	e.memory.unsent[id] = true
+	e.memory.launches[r.Pool.Cloud] = append(e.memory.launches[r.Pool.Cloud], c.now)
 	e.keep(c, saved)
 	return nil
+}
+
+// launched is how many launches were begun on a cloud in the last minute.
+func (m *memory) launched(cloud string, now time.Time) int {
+	m.launches[cloud] = recent(m.launches[cloud], now.Add(-time.Minute))
+	return len(m.launches[cloud])
 }
 
 // propose puts a rental to a person; nothing is held.
