@@ -60,6 +60,7 @@ type batchKey struct {
 	terms     int32
 	nodes     int32
 	rule      marketRule
+	slow      time.Duration
 	own       bool
 	limit     uint8 // doubling of the time limit
 }
@@ -80,7 +81,7 @@ func (t *batchTable) at(n int32) *batch { return &t.blocks[n/batchBlock][n%batch
 func (t *batchTable) number(k batchKey) int32 {
 	h := mix(uint64(k.cluster)<<32|uint64(uint32(k.partition)), uint64(k.payer)<<32|uint64(uint32(k.shape)))
 	h = mix(h, uint64(k.terms)<<32|uint64(uint32(k.nodes)))
-	h = mix(h, uint64(k.rule)<<8|uint64(k.limit))
+	h = mix(h, uint64(k.rule)<<8|uint64(k.limit)) ^ uint64(k.slow)
 	for i := t.index.first(h); i >= 0; i = t.index.next(h) {
 		if t.at(i).key == k {
 			return i
@@ -106,7 +107,7 @@ func (l *look) openFor(o *opening) {
 		b.rest[1].pause()
 		b.shape = &l.shapes.shapes[o.shape]
 		if v := b.view; v == nil || v.version != l.catalog.version || v.currency != o.payer.currency {
-			b.view = l.catalog.view(o.terms, o.rule, o.payer.currency)
+			b.view = l.catalog.view(o.terms, o.rule, o.payer.currency, o.slow)
 		}
 	}
 	b.left += int32(o.left)

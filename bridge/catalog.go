@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,8 +16,10 @@ type catalog struct {
 	offers   []*Offer
 	pools    []Pool // copies, for verdicts to point to
 	state    []offerState
-	boot     time.Duration // median
-	reserved bool          // there is one of that market
+	now      time.Time
+	boot     time.Duration   // median
+	boots    []time.Duration // all there are, sorted, each once
+	reserved bool            // there is one of that market
 	views    map[viewKey]*view
 	quick    map[termsView]*view
 	holds    []offerSet // offers of each hardware
@@ -33,12 +36,14 @@ type offerState struct {
 	stock int           // left after the orders of this plan; negative: unknown
 	taken bool          // by this plan
 	loss  int64         // per mille of what a spot machine computes is lost to reclaims
+	moves int64         // reclaims to be expected in an hour, in thousandths
 	left  time.Duration // until its contract ends, in whole minutes; negative: it has ended
+	holds uint64        // hash of the hours that its provider's attributes last
 }
 
 // takeOffers makes the catalog of a snapshot, or finds that the last one holds.
 func (d *Decider) takeOffers(s *Snapshot) *catalog {
-	c := &catalog{views: map[viewKey]*view{}, quick: map[termsView]*view{}, offers: make([]*Offer, 0, len(s.Offers))}
+	c := &catalog{now: s.Now, views: map[viewKey]*view{}, quick: map[termsView]*view{}, offers: make([]*Offer, 0, len(s.Offers))}
 	for i := range s.Offers {
 		c.offers = append(c.offers, &s.Offers[i])
 	}
@@ -49,7 +54,7 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 	for _, o := range c.offers {
 		c.pools = append(c.pools, o.Pool)
 		c.reserved = c.reserved || o.Pool.Market == Reserved
-		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down.until(o.Pool), stock: o.Available, loss: losses.of(o), left: o.left(s.Now)})
+		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down.until(o.Pool), stock: o.Available, loss: losses.of(o), moves: losses.moves(o), left: o.left(s.Now), holds: o.lastsHash(s.Now)})
 		boots = append(boots, o.Boot)
 	}
 	for i := range c.state {
@@ -58,6 +63,7 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 	if len(boots) > 0 {
 		slices.Sort(boots)
 		c.boot = boots[len(boots)/2]
+		c.boots = slices.Compact(boots)
 	}
 	if last := d.catalog; last != nil && c.same(last) {
 		c.version, c.views, c.quick, c.holds, c.fits = last.version, last.views, last.quick, last.holds, last.fits
@@ -80,9 +86,10 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 // same reports whether two catalogs lead to the same purchases.
 func (c *catalog) same(o *catalog) bool {
 	return slices.EqualFunc(c.offers, o.offers, func(a, b *Offer) bool {
-		return a.Pool == b.Pool && a.Rate == b.Rate && a.Boot == b.Boot && a.Billing() == b.Billing() && a.Bar == b.Bar
+		return a.Pool == b.Pool && a.Rate == b.Rate && a.Boot == b.Boot && a.Billing() == b.Billing() && a.Bar == b.Bar &&
+			a.Network == b.Network && a.Egress == b.Egress && slices.Equal(a.Attributes, b.Attributes)
 	}) && slices.EqualFunc(c.state, o.state, func(a, b offerState) bool {
-		return a.hw == b.hw && a.fresh == b.fresh && a.loss == b.loss && a.left == b.left && a.down.Equal(b.down)
+		return a.hw == b.hw && a.fresh == b.fresh && a.loss == b.loss && a.moves == b.moves && a.left == b.left && a.holds == b.holds && a.down.Equal(b.down)
 	})
 }
 
@@ -181,11 +188,28 @@ type view struct {
 	markets  []Market
 	offers   []offerSet // of each market
 	barred   []Reason   // of each offer: why it may not be bought; empty if it may
+	// slow is the longest boot that the deadlines of its demands allow; zero: any.
+	slow time.Duration
+	// lasts is how long each offer's provider has what policy asks for, in whole
+	// hours; nil: nothing is asked for.
+	lasts []time.Duration
+}
+
+// lastsOn is how long an offer's provider has what policy asks for.
+func (v *view) lastsOn(i int) time.Duration {
+	if v.lasts == nil {
+		return math.MaxInt64
+	}
+	return v.lasts[i]
 }
 
 // viewKey is all of terms that says where may be bought.
 type viewKey struct {
 	markets, clouds, regions string
+	attributes               string
+	network                  Network
+	slow                     time.Duration
+	data                     bool // something leaves the place
 	ceiling                  Rate
 	rule                     marketRule
 	currency                 Currency
@@ -193,15 +217,15 @@ type viewKey struct {
 }
 
 // view returns what may be bought under terms.
-func (c *catalog) view(t *Terms, rule marketRule, currency Currency) *view {
-	quick := termsView{t, rule, currency}
+func (c *catalog) view(t *Terms, rule marketRule, currency Currency, slow time.Duration) *view {
+	quick := termsView{t, rule, currency, slow}
 	if v, ok := c.quick[quick]; ok {
 		return v
 	}
-	key := viewKey{joined(t.Markets), joined(t.Clouds), joined(t.Regions), t.MaxRate, rule, currency, t.Class == P0}
+	key := viewKey{joined(t.Markets), joined(t.Clouds), joined(t.Regions), joined(t.Attributes), t.Network, slow, t.moves(), t.MaxRate, rule, currency, t.Class == P0}
 	v, ok := c.views[key]
 	if !ok {
-		v = c.newView(t, rule, currency)
+		v = c.newView(t, rule, currency, slow)
 		c.views[key] = v
 	}
 	c.quick[quick] = v
@@ -212,6 +236,7 @@ type termsView struct {
 	terms    *Terms
 	rule     marketRule
 	currency Currency
+	slow     time.Duration
 }
 
 func joined[S ~string](words []S) string {
@@ -222,8 +247,13 @@ func joined[S ~string](words []S) string {
 	return out.String()
 }
 
-func (c *catalog) newView(t *Terms, rule marketRule, currency Currency) *view {
-	v := &view{version: c.version, terms: t, rule: rule, currency: currency, markets: c.markets(t, rule)}
+func (c *catalog) newView(t *Terms, rule marketRule, currency Currency, slow time.Duration) *view {
+	v := &view{version: c.version, terms: t, rule: rule, currency: currency, slow: slow, markets: c.markets(t, rule)}
+	for _, o := range c.offers {
+		if len(t.Attributes) > 0 {
+			v.lasts = append(v.lasts, o.lasts(t.Attributes, c.now))
+		}
+	}
 	v.offers = make([]offerSet, len(v.markets))
 	for m := range v.offers {
 		v.offers[m] = newOfferSet(len(c.offers))
@@ -294,14 +324,22 @@ func (c *catalog) bar(v *view, i int) Reason {
 			return why
 		}
 		return ReasonNoOffer
+	case v.lastsOn(i) < 0:
+		return ReasonLacks
+	case !o.Network.Holds(t.Network):
+		return ReasonNetwork
 	case o.Bar != "":
 		return o.Bar
 	case t.MaxRate.Micro > 0 && (t.MaxRate.Currency != o.Rate.Currency || o.Rate.Micro > t.MaxRate.Micro):
 		return ReasonTooDear
 	case o.Rate.Currency != v.currency:
 		return ReasonNoBudget
+	case t.moves() && o.Egress.Micro > 0 && o.Egress.Currency != v.currency:
+		return ReasonNoExchange
 	case !c.state[i].fresh:
 		return ReasonNoPrice
+	case v.slow > 0 && o.Boot > v.slow:
+		return ReasonLate
 	case !c.state[i].down.IsZero():
 		return ReasonPoolsDown
 	}

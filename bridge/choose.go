@@ -18,9 +18,10 @@ type pick struct {
 // choose finds the cheapest way to run gangs of a batch: the first market of
 // policy's order that has machines, except that spot dearer than the same on
 // demand is not taken for its name. Offers are compared by what the rental is
-// expected to cost: today's rate over its life, in the cloud's billing steps, and
-// for spot what reclaims are expected to destroy of it. What is paid for anyway
-// comes before all of them.
+// expected to cost: today's rate over its life, in the cloud's billing steps, for
+// spot what reclaims are expected to destroy of it, and the egress of what leaves
+// the place. What is paid for anyway comes before all of them. Compare shows the
+// same, offer by offer.
 func (l *look) choose(b *batch, t *Terms, gangs int, x *rest) (pick, bool) {
 	if b.key.nodes > 1 {
 		gangs = 1 // each is a rental of its own
@@ -141,6 +142,48 @@ func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 		p.gangs = min(gangs, machines*each)
 	}
 	cost, err := o.Rate.Cost(paid, machines, RoundUp)
-	p.cost = dearer(cost.Micro, l.catalog.state[i].loss)
+	p.cost = plus(dearer(cost.Micro, l.catalog.state[i].loss), l.egress(b, t, i, p.gangs))
 	return p, err == nil
+}
+
+// egress is what leaves the place of an offer for so many gangs of a batch, at its
+// price: the data of each start, and the checkpoint as often as reclaims are
+// expected to make the job go on elsewhere.
+func (l *look) egress(b *batch, t *Terms, i, gangs int) int64 {
+	price := l.catalog.offers[i].Egress.Micro
+	if price <= 0 || t.DataGiB <= 0 && t.CheckpointGiB <= 0 {
+		return 0
+	}
+	data := scaled(max(t.DataGiB, 0), price, 1)
+	moved := scaled(max(t.CheckpointGiB, 0), price, 1)
+	moved = scaled(moved, l.moves(b, t, i), 1000)
+	return scaled(plus(data, moved), int64(gangs), 1)
+}
+
+// moves is how often a machine of an offer is expected to be taken while a job of
+// the batch runs, in thousandths.
+func (l *look) moves(b *batch, t *Terms, i int) int64 {
+	return scaled(l.catalog.state[i].moves, int64(needOf(t, b.limit)/time.Second), 3600)
+}
+
+// scaled is a * by / whole, rounded up, of numbers that are not negative, or the
+// most there is.
+func scaled(a, by, whole int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(by))
+	if hi >= uint64(whole) {
+		return math.MaxInt64
+	}
+	q, rest := bits.Div64(hi, lo, uint64(whole))
+	if rest > 0 {
+		q++
+	}
+	return int64(min(q, math.MaxInt64))
+}
+
+// plus is a + b of amounts that are not negative, or the most there is.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

@@ -107,6 +107,7 @@ func (d *Decider) look(s *Snapshot) *look {
 		needed: map[RentalID]bool{},
 	}
 	l.minutes()
+	l.hours()
 	total := 0
 	for i := range s.Queues {
 		l.queues = append(l.queues, &s.Queues[i])

@@ -26,7 +26,8 @@ type entry struct {
 	nodes  int32  // of one gang
 	closed gateNo // what closed the first two gates
 	rule   marketRule
-	timed  bool // has a start estimate or a deadline
+	slow   time.Duration // longest boot that its deadline allows; zero: any
+	timed  bool          // has a start estimate or a deadline
 }
 
 // gateNo is one of the first two gates, which look at nothing but the demand
@@ -166,17 +167,24 @@ func (d *Decider) renew(e *entry, c *cluster, same bool) {
 		d.place(e, c)
 		return
 	}
-	if e.closed == noGate && (len(c.reclaims) > 0 || e.rule == onDemandOnly || e.terms.Progress || e.terms.Checkpoint != nil) && c.marketRule(e) != e.rule {
+	if e.closed != noGate {
+		return
+	}
+	if !e.demand.Deadline.IsZero() && c.slowest(e) != e.slow {
+		d.place(e, c)
+		return
+	}
+	if (len(c.reclaims) > 0 || e.rule == onDemandOnly || e.terms.Progress || e.terms.Checkpoint != nil) && c.marketRule(e) != e.rule {
 		d.place(e, c)
 	}
 }
 
 // place finds the entry's batch.
 func (d *Decider) place(e *entry, c *cluster) {
-	e.rule = c.marketRule(e)
+	e.rule, e.slow = c.marketRule(e), c.slowest(e)
 	y := d.payers.list[e.payer]
 	key := batchKey{
-		cluster: e.home, partition: e.part, payer: y.projectNo, shape: e.shape, terms: e.terno, nodes: e.nodes, rule: e.rule, own: y.own,
+		cluster: e.home, partition: e.part, payer: y.projectNo, shape: e.shape, terms: e.terno, nodes: e.nodes, rule: e.rule, slow: e.slow, own: y.own,
 		limit: uint8(bits.Len64(uint64(e.limit / time.Minute))),
 	}
 	if y.own {

@@ -1,13 +1,14 @@
 package bridge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 )
 
 // nearness orders causes from the furthest from a purchase to the nearest.
-var nearness = []Reason{ReasonNoOffer, ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonTooDear, ReasonNoBudget, ReasonNoExchange, ReasonOldExchange, ReasonNoPrice, ReasonEndsFirst, ReasonPoolsDown, ReasonAhead, ReasonAheadOfPace}
+var nearness = []Reason{ReasonNoOffer, ReasonLacks, ReasonNetwork, ReasonNotRestartable, ReasonNoCheckpoint, ReasonOldCheckpoint, ReasonTooDear, ReasonNoBudget, ReasonImplausible, ReasonNoExchange, ReasonOldExchange, ReasonNoPrice, ReasonEndsFirst, ReasonLate, ReasonPoolsDown, ReasonAhead, ReasonAheadOfPace}
 
 // explain says why nothing can be bought for a batch: of all causes the one
 // that is nearest to a purchase.
@@ -24,6 +25,14 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 	switch v.Why {
 	case ReasonPoolsDown:
 		v.Until = until
+	case ReasonLacks:
+		v.Kind, v.Cost, v.Detail = Never, Money{}, l.lacking(b, t, at)
+	case ReasonNetwork:
+		v.Kind, v.Cost, v.Detail = Never, Money{}, tooSlow(o, t)
+	case ReasonImplausible:
+		v.Cost, v.Detail = Money{}, o.BarWhy
+	case ReasonLate:
+		v.Kind, v.Detail = Never, tooLate(o, b.view.slow)
 	case ReasonAhead:
 		v.Detail = "the last machines in stock go to jobs ahead of it"
 	case ReasonNoPrice:
@@ -89,6 +98,8 @@ func (l *look) bars(b *batch, t *Terms, i int) Reason {
 	}
 	_, whole := l.lifeOn(b, t, i)
 	switch {
+	case !whole && b.view.lastsOn(i) < l.catalog.state[i].left:
+		return ReasonLacks
 	case !whole:
 		return ReasonEndsFirst
 	case l.catalog.has(i) >= b.least(t):
@@ -97,6 +108,22 @@ func (l *look) bars(b *batch, t *Terms, i int) Reason {
 		return ReasonAhead
 	}
 	return ReasonPoolsDown
+}
+
+// lacking names what policy asks of a provider and it does not have for long
+// enough: it is counted in whole hours.
+func (l *look) lacking(b *batch, t *Terms, i int) string {
+	o := l.catalog.offers[i]
+	w, _ := o.Lacks(t.Attributes, l.s.Now.Add(needOf(t, b.limit)+o.Boot+time.Hour))
+	return o.Pool.Cloud + " does not have " + w + " until the rental would end"
+}
+
+func tooSlow(o *Offer, t *Terms) string {
+	return fmt.Sprintf("the network is %s, policy wants %s", cmp.Or(o.Network, "plain"), t.Network)
+}
+
+func tooLate(o *Offer, slow time.Duration) string {
+	return fmt.Sprintf("its machines take %s to come, the deadline leaves time for %s", o.Boot, slow)
 }
 
 func tooDear(o *Offer, t *Terms) string {

@@ -15,6 +15,7 @@ type cluster struct {
 	marks    map[JobID]Checkpoint // the newest of each job
 	span     *span                // while the rules that a deadline gives hold
 	boot     time.Duration        // to be expected
+	boots    []time.Duration      // of all offers, sorted
 	local    []*localNode
 	lower    roof              // over the local nodes, as they were when the look began
 	upper    roof              // and over all rooms
@@ -55,7 +56,7 @@ func (l *look) judge(q *Queue) {
 	rented := l.rented[q.Cluster]
 	l.seen[q] = figuresOf(q, l.s.Now, rented)
 	c := &cluster{q: q, facts: l.seen[q].Facts, reclaims: l.s.Reclaims[q.Cluster], full: map[fullKey]bool{}}
-	c.marks, c.span, c.boot = l.s.Checkpoints[q.Cluster], &l.span, l.catalog.boot
+	c.marks, c.span, c.boot, c.boots = l.s.Checkpoints[q.Cluster], &l.span, l.catalog.boot, l.catalog.boots
 	if l.s.Stale(q) {
 		l.waitAll(q)
 		return
@@ -300,7 +301,7 @@ func (l *look) early(e *entry, v *Verdict) bool {
 	switch start := d.StartEstimate; {
 	case !start.IsZero() && l.span.reached(nanos(start, -boot)) && !l.over(start, time.Minute):
 		v.Kind, v.Why, v.Until = Wait, ReasonStartsSoon, start
-	case !d.Deadline.IsZero() && l.over(d.Deadline, -boot-l.rest(e)):
+	case !d.Deadline.IsZero() && l.over(d.Deadline, -l.catalog.fastest()-l.rest(e)):
 		v.Kind, v.Why, v.Until = Never, ReasonDeadline, d.Deadline
 	default:
 		return false

@@ -68,13 +68,46 @@ func freshness(d *Demand, rule *CheckpointRule, ck *Checkpoint, known bool) mark
 // rest is how long a demand still computes: its time limit, less what is in its
 // checkpoint where policy goes by progress.
 func (l *look) rest(e *entry) time.Duration {
-	if e.terms.Progress {
-		ck := l.s.Checkpoints[e.demand.Cluster][e.demand.Job]
-		if p, ok := paceOf(e.demand, e.terms, &ck, 0); ok {
+	ck := l.s.Checkpoints[e.demand.Cluster][e.demand.Job]
+	return restOf(e.demand, e.terms, &ck)
+}
+
+func restOf(d *Demand, t *Terms, ck *Checkpoint) time.Duration {
+	if t.Progress {
+		if p, ok := paceOf(d, t, ck, 0); ok {
 			return p.Work - p.Done
 		}
 	}
-	return e.demand.TimeLimit
+	return d.TimeLimit
+}
+
+// slowest is the longest boot, of those on offer, with which a demand still ends
+// before its deadline; zero: the deadline rules none out.
+func (c *cluster) slowest(e *entry) time.Duration {
+	d := e.demand
+	if d.Deadline.IsZero() {
+		return 0
+	}
+	ck := c.marks[d.Job]
+	rest := restOf(d, e.terms, &ck)
+	for i := len(c.boots) - 1; i >= 0; i-- {
+		if c.span.reached(nanos(d.Deadline, -c.boots[i]-rest+1)) {
+			continue
+		}
+		if i == len(c.boots)-1 {
+			return 0
+		}
+		return c.boots[i]
+	}
+	return 1 // none comes in time
+}
+
+// fastest is the shortest boot on offer.
+func (c *catalog) fastest() time.Duration {
+	if len(c.boots) == 0 {
+		return 0
+	}
+	return c.boots[0]
 }
 
 // behindFrom is when a demand that is ahead of its pace is not any more.
@@ -127,6 +160,17 @@ func (l losses) of(o *Offer) int64 {
 		return regionRests
 	}
 	return 0
+}
+
+// moves is how often a machine of an offer is expected to be taken in an hour, in
+// thousandths, in steps of fifty: a choice must not change with every
+// machine-minute.
+func (l losses) moves(o *Offer) int64 {
+	const step = 50
+	if o.Pool.Market != Spot {
+		return 0
+	}
+	return (min(l.known[o.Pool].PerHour(l.now), 1000*1000) + step/2) / step * step
 }
 
 // dearer is what a cost comes to when a part of what it buys is lost, so that

@@ -59,7 +59,9 @@ type Offer struct {
 	Quoted Rate   `json:"quoted,omitzero"`
 	FX     string `json:"fx,omitempty"`
 	// Bar is why it may not be bought, whatever it costs; empty: it may.
-	Bar Reason `json:"bar,omitempty"`
+	// BarWhy says the same in figures, where there are any.
+	Bar    Reason `json:"bar,omitempty"`
+	BarWhy string `json:"bar_why,omitempty"`
 	// Contract names the capacity, paid for anyway, that its machines belong to, and
 	// Until is when that ends; zero: never.
 	Contract string    `json:"contract,omitempty"`

@@ -170,6 +170,6 @@ func equalOffer(a, b *Offer) bool {
 	return a.Pool == b.Pool && a.Rate == b.Rate && a.SampledAt.Equal(b.SampledAt) && a.MaxAge == b.MaxAge && a.Boot == b.Boot &&
 		a.Available == b.Available && a.Source == b.Source && a.Billing() == b.Billing() && a.Notice == b.Notice &&
 		a.Limited == b.Limited && a.Score == b.Score && a.Network == b.Network && a.Egress == b.Egress &&
-		slices.Equal(a.Attributes, b.Attributes) && a.Quoted == b.Quoted && a.FX == b.FX && a.Bar == b.Bar && a.Contract == b.Contract && a.Until.Equal(b.Until) &&
+		slices.Equal(a.Attributes, b.Attributes) && a.Quoted == b.Quoted && a.FX == b.FX && a.Bar == b.Bar && a.BarWhy == b.BarWhy && a.Contract == b.Contract && a.Until.Equal(b.Until) &&
 		equalShape(&a.Shape, &b.Shape) && slices.Equal(a.Features, b.Features)
 }

@@ -36,10 +36,19 @@ type Terms struct {
 	Class   Class   `json:"class"`
 	Account Account `json:"account"` // organisation/team/project without the user
 
-	Wait     time.Duration `json:"wait"`      // eligible at least this long before bursting
-	Markets  []Market      `json:"markets"`   // allowed, first choice first
-	Clouds   []string      `json:"clouds"`    // allowed, empty: all
-	Regions  []string      `json:"regions"`   // allowed, empty: all
+	Wait    time.Duration `json:"wait"`    // eligible at least this long before bursting
+	Markets []Market      `json:"markets"` // allowed, first choice first
+	Clouds  []string      `json:"clouds"`  // allowed, empty: all
+	Regions []string      `json:"regions"` // allowed, empty: all
+	// Attributes are what a provider must have until the rental ends, and Network is
+	// the slowest class of network that will do.
+	Attributes []string `json:"attributes,omitempty"`
+	Network    Network  `json:"network,omitempty"`
+	// DataGiB is what leaves the place with each start of a job, and CheckpointGiB
+	// what leaves it each time a job goes on elsewhere: both at the offer's egress.
+	DataGiB       int64 `json:"data_gib,omitempty"`
+	CheckpointGiB int64 `json:"checkpoint_gib,omitempty"`
+
 	MaxRate  Rate          `json:"max_rate"`  // per machine-hour, zero: none
 	MaxCost  Money         `json:"max_cost"`  // worst case of one rental, zero: none
 	Most     int           `json:"most"`      // machines of this project at once, zero: none allowed
@@ -66,3 +75,6 @@ type Terms struct {
 	// Work is how long a job with a deadline computes in all; zero: its time limit.
 	Work time.Duration `json:"work,omitempty"`
 }
+
+// moves reports whether something leaves the place of a rental that is paid for.
+func (t *Terms) moves() bool { return t.DataGiB > 0 || t.CheckpointGiB > 0 }

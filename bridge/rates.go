@@ -53,7 +53,16 @@ func (x Exchange) inverse() (Exchange, bool) {
 // its own, and a bar that says why.
 func (o *Offer) In(to Currency, rates Rates, now time.Time) Offer {
 	out := *o
-	if o.Rate.Currency == to || to == "" {
+	if to == "" {
+		return out
+	}
+	if o.Egress.Micro > 0 && o.Egress.Currency != to {
+		x, why := rates.Find(o.Egress.Currency, to, now)
+		if egress, err := x.ConvertRate(Rate(o.Egress)); why == "" && err == nil {
+			out.Egress = Money(egress)
+		} // else it keeps its own, and is out of the question where egress counts
+	}
+	if o.Rate.Currency == to {
 		return out
 	}
 	x, why := rates.Find(o.Rate.Currency, to, now)

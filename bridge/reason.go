@@ -23,6 +23,7 @@ const (
 	ReasonProtected   Reason = "protected-mode"
 	ReasonPoolsDown   Reason = "pools-sold-out"
 	ReasonNoPrice     Reason = "no-fresh-price"
+	ReasonImplausible Reason = "price-not-plausible" // no price at all, or far from what such machines cost
 	ReasonNoExchange  Reason = "no-exchange-rate"    // into the currency of the budgets
 	ReasonOldExchange Reason = "old-exchange-rate"   // older than policy lets be used
 	ReasonEndsFirst   Reason = "contract-ends-first" // before the job would
@@ -51,9 +52,12 @@ const (
 	ReasonNoOffer        Reason = "no-offer-fits"
 	ReasonTooDear        Reason = "above-price-ceiling"
 	ReasonDeadline       Reason = "deadline-too-near"
-	ReasonNoAccount      Reason = "no-account"      // policy maps it to no account that could pay
-	ReasonNotRestartable Reason = "not-restartable" // spot is all that is allowed, and it may not be requeued
-	ReasonNoCheckpoint   Reason = "no-checkpoint"   // spot is all that is allowed, and it has no checkpoint to go on from
+	ReasonLate           Reason = "delivered-too-late"       // its machines come later than the deadline leaves time for
+	ReasonLacks          Reason = "provider-lacks-attribute" // that policy asks for, until the rental ends
+	ReasonNetwork        Reason = "network-too-slow"         // for what policy asks for
+	ReasonNoAccount      Reason = "no-account"               // policy maps it to no account that could pay
+	ReasonNotRestartable Reason = "not-restartable"          // spot is all that is allowed, and it may not be requeued
+	ReasonNoCheckpoint   Reason = "no-checkpoint"            // spot is all that is allowed, and it has no checkpoint to go on from
 	ReasonOldCheckpoint  Reason = "checkpoint-too-old"
 )
 

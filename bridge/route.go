@@ -51,7 +51,7 @@ func (l *look) route(c *cluster, o *opening, v *Verdict) bool { //nolint:gocyclo
 // takes what a new payer needs from its budgets.
 func (l *look) mayUse(m *room, o *opening) bool {
 	r, t := m.rental, o.terms
-	if r.State == StateWaiting || !poolAllowed(&r.Pool, t, o.rule) {
+	if r.State == StateWaiting || !poolAllowed(&r.Pool, t, o.rule) || !l.suits(r, t) {
 		return false
 	}
 	if need := needOf(t, o.demand.TimeLimit); !r.Expires.IsZero() && l.over(r.Expires, -need) {
@@ -61,6 +61,20 @@ func (l *look) mayUse(m *room, o *opening) bool {
 		return true
 	}
 	return t.Share && r.State == StateAdmitted && m.vacant && l.takeOver(r, o)
+}
+
+// suits reports whether the provider of a rental has what policy asks for. One
+// whose offer is not listed any more is not known to.
+func (l *look) suits(r *Rental, t *Terms) bool {
+	if len(t.Attributes) == 0 && t.Network == NetworkPlain {
+		return true
+	}
+	i := slices.Index(l.catalog.pools, r.Pool)
+	if i < 0 {
+		return false
+	}
+	why, _ := l.catalog.offers[i].Suits(t, r.Expires)
+	return why == ""
 }
 
 // takeOver charges the rest of a rental's life to a project that does not pay

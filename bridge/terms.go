@@ -43,6 +43,7 @@ func (t *termsTable) add(terms *Terms) int32 {
 
 func equalTerms(a, b *Terms) bool { //nolint:gocyclo // One comparison for each field.
 	return slices.Equal(a.Markets, b.Markets) && slices.Equal(a.Clouds, b.Clouds) && slices.Equal(a.Regions, b.Regions) &&
+		slices.Equal(a.Attributes, b.Attributes) && a.Network == b.Network && a.DataGiB == b.DataGiB && a.CheckpointGiB == b.CheckpointGiB &&
 		a.Burst == b.Burst && a.Why == b.Why && a.Rule == b.Rule && a.Class == b.Class && a.Account == b.Account &&
 		a.Wait == b.Wait && a.MaxRate == b.MaxRate && a.MaxCost == b.MaxCost && a.Most == b.Most && a.Least == b.Least &&
 		a.Idle == b.Idle && a.Life == b.Life && a.Reclaims == b.Reclaims && a.AskAbove == b.AskAbove && a.Ask == b.Ask &&

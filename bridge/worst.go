@@ -43,13 +43,12 @@ func needOf(t *Terms, limit time.Duration) time.Duration {
 }
 
 // lifeOn is how long a machine of an offer lives at most for a job; false if the
-// contract that it belongs to ends before the job would.
+// contract that it belongs to, or what policy asks of its provider, ends before
+// the job would.
 func (l *look) lifeOn(b *batch, t *Terms, i int) (time.Duration, bool) {
-	o, left := l.catalog.offers[i], l.catalog.state[i].left
+	o := l.catalog.offers[i]
+	left := min(l.catalog.state[i].left, b.view.lastsOn(i))
 	life := lifeOf(t, b.limit, o.Boot)
-	if o.Until.IsZero() {
-		return life, true
-	}
 	return min(life, left), left >= needOf(t, b.limit)+o.Boot
 }
 
