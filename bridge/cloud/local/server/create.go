@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/local/server/ec2"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) create(c *call) (answer, *refusal) {
 	if no != nil {
 		return answer{}, no
 	}
-	hash := hashOf(q)
+	hash := c.hash()
 	if op := s.byToken(c, q.Token); op != nil {
 		if op.Hash != hash {
 			return answer{}, refuse(http.StatusConflict, wire.CodeMismatch, "token %s was used with other parameters", q.Token)
@@ -45,19 +46,22 @@ func (s *Server) create(c *call) (answer, *refusal) {
 		return answer{}, no
 	}
 	if c.is(wire.FaultDearer) {
-		s.state.Prices[c.cloud.spec.Name+"/"+q.Pool.String()] = 2 * s.price(c.cloud, q.Pool, now)
+		s.state.setPrice(c.cloud.spec.Name+"/"+q.Pool.String(), 2*s.price(c.cloud, q.Pool, now), now)
 	}
 	rate := wire.Rate{Micro: s.price(c.cloud, q.Pool, now), Currency: c.cloud.spec.Currency}
 	if q.MaxRate.Micro > 0 && rate.Micro > q.MaxRate.Micro {
 		return answer{}, refuse(http.StatusBadRequest, wire.CodePrice, "%s costs %d, the ceiling is %d micro-%s an hour", q.Pool, rate.Micro, q.MaxRate.Micro, rate.Currency)
 	}
 	have := s.inStock(c, market)
+	if c.order != nil && have >= c.order.Least {
+		q.Count = have
+	}
 	partial := have > 0 && (market.partial || c.is(wire.FaultPartial))
 	if have < q.Count && !partial {
 		return s.soldOut(c, market, hash)
 	}
 	op := s.newOperation(c, hash)
-	if market.failure == FailLongRunning {
+	if market.failure == FailLongRunning && c.order == nil {
 		op.DoneAt = now.Add(market.delay)
 	}
 	for i := range q.Count {
@@ -125,41 +129,69 @@ func checkTags(tags map[string]string) *refusal {
 // quota refuses what the account may not have at one time.
 func (s *Server) quota(c *call, market *market) *refusal {
 	for _, q := range c.account.spec.Quotas {
-		matches := func(p wire.Pool) bool {
-			return (q.Region == "" || q.Region == p.Region) && (q.Market == "" || q.Market == p.Market)
-		}
-		if !matches(market.pool) {
+		if !q.covers(market) {
 			continue
 		}
-		machines, gpus := s.rented(c, matches)
-		machines, gpus = machines+c.create.Count, gpus+c.create.Count*market.kind.GPUs
-		if q.Machines != nil && machines > *q.Machines {
-			return refuse(http.StatusForbidden, wire.CodeQuota, "quota of %d machines, %d with this call", *q.Machines, machines)
-		}
-		if q.GPUs != nil && market.kind.GPUs > 0 && gpus > *q.GPUs {
-			return refuse(http.StatusForbidden, wire.CodeQuota, "quota of %d GPUs, %d with this call", *q.GPUs, gpus)
+		have, kind := s.rented(c, q.covers), market.kind
+		for _, limit := range []struct {
+			of        string
+			most      *int
+			have, one int
+		}{
+			{"machines", q.Machines, have.machines, 1},
+			{"GPUs", q.GPUs, have.gpus, kind.GPUs},
+			{"vCPUs", q.VCPUs, have.cpus, kind.CPUs},
+		} {
+			if with := limit.have + c.create.Count*limit.one; limit.most != nil && limit.one > 0 && with > *limit.most {
+				no := refuse(http.StatusForbidden, wire.CodeQuota, "quota of %d %s, %d with this call", *limit.most, limit.of, with)
+				no.quota = strings.ToLower(limit.of)
+				return no
+			}
 		}
 	}
 	return nil
 }
 
-// rented counts what the calling account has in matching pools.
-func (s *Server) rented(c *call, matches func(wire.Pool) bool) (machines, gpus int) {
+// covers says whether a quota is for machines of a pool.
+func (q *Quota) covers(m *market) bool {
+	return (q.Region == "" || q.Region == m.pool.Region) && (q.Market == "" || q.Market == m.pool.Market) &&
+		(q.Family == "" || q.Family == ec2.FamilyOf(m.kind.Name, m.kind.GPUs))
+}
+
+// holding is what an account has.
+type holding struct{ machines, gpus, cpus int }
+
+// rented counts what the calling account has in matching pools. What is in a pool
+// that the world no longer has counts as a machine of any.
+func (s *Server) rented(c *call, matches func(*market) bool) (have holding) {
 	for _, m := range s.state.Machines {
-		if m.live() && m.Cloud == c.cloud.spec.Name && m.Account == c.account.spec.Name && matches(m.Pool) {
-			machines++
-			if kind := c.cloud.market(m.Pool); kind != nil {
-				gpus += kind.kind.GPUs
-			}
+		if !m.live() || m.Cloud != c.cloud.spec.Name || m.Account != c.account.spec.Name {
+			continue
+		}
+		market := c.cloud.market(m.Pool)
+		if market == nil {
+			market = newMarketOf(m)
+		}
+		if matches(market) {
+			have.machines++
+			have.gpus += market.kind.GPUs
+			have.cpus += market.kind.CPUs
 		}
 	}
-	return machines, gpus
+	return have
 }
+
+// newMarketOf stands for a pool of which no more than a machine is known.
+func newMarketOf(m *machine) *market { return &market{pool: m.Pool, kind: Type{Name: m.Pool.Type}} }
 
 // soldOut tells a lack of stock in the pool's shape.
 func (s *Server) soldOut(c *call, market *market, hash string) (answer, *refusal) {
 	fault := noCapacity(market.pool)
-	switch market.failure {
+	failure := market.failure
+	if c.order != nil && failure != FailInstances {
+		failure = FailError // EC2 has no other shape for it.
+	}
+	switch failure {
 	case FailError:
 		return answer{}, &refusal{status: http.StatusServiceUnavailable, Error: *fault}
 	case FailList:
@@ -179,7 +211,7 @@ func (s *Server) soldOut(c *call, market *market, hash string) (answer, *refusal
 		}
 		return s.finish(op)
 	}
-	panic("failure shape " + market.failure) // World.check allows no other.
+	panic("failure shape " + failure) // World.check allows no other.
 }
 
 func noCapacity(p wire.Pool) *wire.Error {
@@ -208,6 +240,9 @@ func (s *Server) newMachine(c *call, market *market, op *operation, index int, r
 		GPUs: market.kind.GPUs, Step: time.Duration(spec.Billing.Step), Minimum: time.Duration(spec.Billing.Minimum),
 	}
 	m.Term, m.EarlyPM = market.term(spec)
+	if c.order != nil {
+		m.ID, m.EC2 = ec2.MachineID(m.ID), &c.order.Manner
+	}
 	if c.hit != nil {
 		m.afflict(c.hit)
 	}
@@ -273,6 +308,14 @@ func (s *Server) show(op *operation) wire.Operation {
 	return out
 }
 
+// hash stands for all that a create asks for.
+func (c *call) hash() string {
+	if c.order != nil {
+		return c.order.Hash
+	}
+	return hashOf(&c.create)
+}
+
 func (s *Server) byToken(c *call, token string) *operation {
 	if token == "" {
 		return nil
@@ -311,26 +354,33 @@ func (s *Server) offers(c *call) (answer, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance()
-	now, spec := s.time(), &c.cloud.spec
+	now := s.time()
 	out := wire.Offers{Offers: []wire.Offer{}}
 	for _, m := range c.cloud.markets {
-		o := wire.Offer{
-			Pool: m.pool, CPUs: m.kind.CPUs, MemoryMiB: m.kind.MemoryMiB, DiskMiB: m.kind.DiskMiB,
-			GPUType: m.kind.GPUType, GPUs: m.kind.GPUs, Features: slices.Clone(m.kind.Features),
-			Rate:      wire.Rate{Micro: s.price(c.cloud, m.pool, now), Currency: spec.Currency},
-			SampledAt: now, MaxAge: wire.Duration(spec.PriceAge), Boot: wire.Duration(spec.Boot),
-			Step: wire.Duration(spec.Billing.Step), Minimum: wire.Duration(spec.Billing.Minimum),
-		}
-		term, early := m.term(spec)
-		o.Term, o.EarlyPM = wire.Duration(term), early
-		if m.pool.Market == string(bridge.Spot) {
-			o.Notice = wire.Duration(spec.Notice)
-		}
-		if !spec.HideStock {
+		o := s.offer(c.cloud, m, now)
+		if !c.cloud.spec.HideStock {
 			left := s.left(c.cloud, m)
 			o.Available = &left
 		}
 		out.Offers = append(out.Offers, o)
 	}
 	return answer{http.StatusOK, out}, nil
+}
+
+// offer is a pool at its price of now, without what is left of it.
+func (s *Server) offer(c *cloud, m *market, now time.Time) wire.Offer {
+	spec := &c.spec
+	o := wire.Offer{
+		Pool: m.pool, CPUs: m.kind.CPUs, MemoryMiB: m.kind.MemoryMiB, DiskMiB: m.kind.DiskMiB,
+		GPUType: m.kind.GPUType, GPUs: m.kind.GPUs, GPUMemoryMiB: m.kind.GPUMemoryMiB, Network: m.kind.Network, Features: slices.Clone(m.kind.Features),
+		Rate:      wire.Rate{Micro: s.price(c, m.pool, now), Currency: spec.Currency},
+		SampledAt: now, MaxAge: wire.Duration(spec.PriceAge), Boot: wire.Duration(spec.Boot),
+		Step: wire.Duration(spec.Billing.Step), Minimum: wire.Duration(spec.Billing.Minimum),
+	}
+	term, early := m.term(spec)
+	o.Term, o.EarlyPM = wire.Duration(term), early
+	if m.pool.Market == string(bridge.Spot) {
+		o.Notice = wire.Duration(spec.Notice)
+	}
+	return o
 }

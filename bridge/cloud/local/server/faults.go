@@ -55,7 +55,7 @@ func (s *Server) take(c *call) *hit {
 
 func (f *fault) concerns(c *call) bool {
 	return (f.Cloud == "" || f.Cloud == c.cloud.spec.Name) &&
-		(f.Op == "" || f.Op == c.op) && (scope[f.Kind] == "" || scope[f.Kind] == c.op) &&
+		(f.Op == "" || f.Op == c.op || f.Op == c.action) && (scope[f.Kind] == "" || scope[f.Kind] == c.op) &&
 		(f.Pool == "" || c.op == opCreate && f.Pool == c.create.Pool.String())
 }
 
@@ -156,8 +156,9 @@ func (s *Server) commandMarket(c *cloud, m *market, f wire.Fault) bool {
 	switch {
 	case f.Kind == wire.CommandPrice && f.Rate == nil:
 		delete(s.state.Prices, key)
+		delete(s.state.PricesAt, key)
 	case f.Kind == wire.CommandPrice:
-		s.state.Prices[key] = *f.Rate
+		s.state.setPrice(key, *f.Rate, s.time())
 	case f.Kind == wire.CommandStock:
 		s.state.Stock[key] = f.Machines
 	default:

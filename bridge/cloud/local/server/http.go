@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"spillway.sh/spillway/bridge/cloud/local/server/ec2"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 )
 
@@ -25,6 +26,7 @@ const (
 	opUpdate    = "update"
 	opOffers    = "offers"
 	opEvents    = "events"
+	opTag       = "tag" // of limits alone
 )
 
 // bodyLimit is the largest request.
@@ -38,6 +40,8 @@ type call struct {
 	req     *http.Request
 	body    []byte
 	create  wire.Create // of creates
+	order   *ec2.Order  // of those that came in EC2's words
+	action  string      // of the dialect, RunInstances for instance
 	hit     *hit        // the fault that hits it, if any
 }
 
@@ -62,6 +66,7 @@ type refusal struct {
 	status int
 	wire.Error
 	retry time.Duration
+	quota string // what there is too much of: machines, gpus or vcpus
 }
 
 func refuse(status int, code, format string, args ...any) *refusal {
@@ -88,6 +93,9 @@ func (s *Server) routes() *http.ServeMux {
 	handle("GET /v1/{cloud}/offers", opOffers, s.offers)
 	handle("GET /v1/{cloud}/events", opEvents, s.events)
 	s.adminRoutes(mux)
+	dialect := ec2.Handler(dialect{s})
+	mux.Handle("/aws/{cloud}", dialect)
+	mux.Handle("/aws/{cloud}/{$}", dialect)
 	return mux
 }
 
@@ -104,11 +112,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, op string, do fun
 		return
 	}
 	ok, no := do(c)
-	switch {
-	case c.is(wire.FaultTimeoutAfter):
-		s.hang(c)
-	case c.is(wire.FaultErrorAfter):
-		no = refuse(http.StatusInternalServerError, wire.CodeInternal, "an internal error has occurred")
+	if lost := s.after(c); lost != nil {
+		no = lost
 	}
 	if no != nil {
 		writeRefusal(w, no)
@@ -180,6 +185,17 @@ func (s *Server) before(c *call) *refusal {
 	case wire.FaultQuota:
 		return refuse(http.StatusForbidden, wire.CodeQuota, "the account's quota is exceeded")
 	default: // It comes with the effect or after it, or is a command.
+	}
+	return nil
+}
+
+// after applies the faults that come when the effect is there.
+func (s *Server) after(c *call) *refusal {
+	switch {
+	case c.is(wire.FaultTimeoutAfter):
+		s.hang(c)
+	case c.is(wire.FaultErrorAfter):
+		return refuse(http.StatusInternalServerError, wire.CodeInternal, "an internal error has occurred")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"spillway.sh/spillway/bridge/cloud/local/server/ec2"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 )
 
@@ -19,6 +20,7 @@ const pageMemory = 5 * time.Minute
 // pageSet is a listing as it was when its first page was asked for, so that
 // machines that come and go do not shift the later pages.
 type pageSet struct {
+	owner string // whose machines they are
 	all   []wire.Instance
 	size  int
 	until time.Time
@@ -29,11 +31,24 @@ func (s *Server) list(c *call) (answer, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance()
-	now, q := s.time(), c.req.URL.Query()
-	maps.DeleteFunc(s.pages, func(_ string, p pageSet) bool { return now.After(p.until) })
-	id, offset, set, no := s.page(c, q, now)
+	look, no := lookOf(c.req.URL.Query())
 	if no != nil {
 		return answer{}, no
+	}
+	page, no := s.listing(c, look)
+	if no != nil {
+		return answer{}, no
+	}
+	return answer{http.StatusOK, page}, nil
+}
+
+// listing is a page of what is looked for. Callers hold mu.
+func (s *Server) listing(c *call, look ec2.Look) (wire.Page, *refusal) {
+	now := s.time()
+	maps.DeleteFunc(s.pages, func(_ string, p pageSet) bool { return now.After(p.until) })
+	id, offset, set, no := s.page(c, look, now)
+	if no != nil {
+		return wire.Page{}, no
 	}
 	if c.is(wire.FaultLostPage) {
 		offset += set.size
@@ -51,40 +66,49 @@ func (s *Server) list(c *call) (answer, *refusal) {
 	if c.hit != nil {
 		spoil(&page, &c.hit.Fault)
 	}
-	return answer{http.StatusOK, page}, nil
+	return page, nil
+}
+
+// lookOf reads what a listing is to show.
+func lookOf(q url.Values) (ec2.Look, *refusal) {
+	look := ec2.Look{Next: q.Get("page"), Match: func(m *wire.Instance) bool { return matches(m, q) }}
+	if text := q.Get("limit"); text != "" && look.Next == "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return look, refuse(http.StatusBadRequest, wire.CodeInvalid, "limit %q is not a positive number", text)
+		}
+		look.Size = n
+	}
+	for _, tag := range q["tag"] {
+		if !strings.Contains(tag, "=") && look.Next == "" {
+			return look, refuse(http.StatusBadRequest, wire.CodeInvalid, "tag filter %q is not key=value", tag)
+		}
+	}
+	return look, nil
 }
 
 // page finds the listing a call goes on with, or makes a new one.
-func (s *Server) page(c *call, q url.Values, now time.Time) (id string, offset int, set pageSet, no *refusal) {
-	if next := q.Get("page"); next != "" {
+func (s *Server) page(c *call, look ec2.Look, now time.Time) (id string, offset int, set pageSet, no *refusal) {
+	if next := look.Next; next != "" {
 		id, at, _ := strings.Cut(next, ".")
 		offset, err := strconv.Atoi(at)
 		set, ok := s.pages[id]
-		if !ok || err != nil || offset < 0 || offset > len(set.all) {
+		if !ok || set.owner != c.owner() || err != nil || offset < 0 || offset > len(set.all) {
 			return "", 0, set, refuse(http.StatusBadRequest, wire.CodeBadPage, "page %q is not known any more", next)
 		}
 		return id, offset, set, nil
 	}
 	size := c.cloud.spec.Page
-	if text := q.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return "", 0, set, refuse(http.StatusBadRequest, wire.CodeInvalid, "limit %q is not a positive number", text)
-		}
-		size = min(n, size)
-	}
-	for _, tag := range q["tag"] {
-		if !strings.Contains(tag, "=") {
-			return "", 0, set, refuse(http.StatusBadRequest, wire.CodeInvalid, "tag filter %q is not key=value", tag)
-		}
+	if look.Size > 0 {
+		size = min(look.Size, size)
 	}
 	all := s.visible(c, now)
 	if c.is(wire.FaultStaleList) {
 		all = c.hit.frozen
 	}
-	set = pageSet{size: size, until: now.Add(pageMemory)}
+	set = pageSet{owner: c.owner(), size: size, until: now.Add(pageMemory)}
 	for _, m := range all {
-		if matches(&m, q) {
+		if look.Match(&m) {
 			set.all = append(set.all, m)
 		}
 	}
@@ -195,16 +219,24 @@ func (s *Server) terminate(c *call) (answer, *refusal) {
 		shown.State = wire.StateStopping
 		return answer{http.StatusOK, shown}, nil
 	}
-	if m.State == wire.StatePending || m.State == wire.StateRunning {
-		if c.is(wire.FaultShownAlive) {
-			m.ShownAs, m.ShownUntil = m.State, s.time().Add(c.hit.lag())
-		}
-		s.end(m, endTerminated, time.Duration(c.cloud.spec.Stop))
+	if s.finishOff(c, m) {
 		if no := s.durable(); no != nil {
 			return answer{}, no
 		}
 	}
 	return answer{http.StatusOK, m.shown(s.time())}, nil
+}
+
+// finishOff begins the end of a machine that a call asks for, unless it has begun.
+func (s *Server) finishOff(c *call, m *machine) bool {
+	if m.State != wire.StatePending && m.State != wire.StateRunning {
+		return false
+	}
+	if c.is(wire.FaultShownAlive) {
+		m.ShownAs, m.ShownUntil = m.State, s.time().Add(c.hit.lag())
+	}
+	s.end(m, endTerminated, time.Duration(c.cloud.spec.Stop))
+	return true
 }
 
 // update changes a machine's end and tags.

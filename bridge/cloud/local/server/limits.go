@@ -18,11 +18,14 @@ const (
 	ChangeBurst    = 50
 	ReadRate       = 20
 	ReadBurst      = 100
+	// TagRate is that of EC2's dialect, which has calls of its own for tags.
+	TagRate  = 10
+	TagBurst = 100
 )
 
 // limits are the buckets of one account.
 type limits struct {
-	create, terminate, change, read *rate.Limiter
+	create, terminate, change, read, tag *rate.Limiter
 }
 
 func newLimits(scale float64) limits {
@@ -34,6 +37,7 @@ func newLimits(scale float64) limits {
 		terminate: bucket(TerminateRate, TerminateBurst),
 		change:    bucket(ChangeRate, ChangeBurst),
 		read:      bucket(ReadRate, ReadBurst),
+		tag:       bucket(TagRate, TagBurst),
 	}
 }
 
@@ -47,6 +51,8 @@ func (l *limits) admit(op string, now time.Time) (retry time.Duration, ok bool) 
 		bucket = l.terminate
 	case opUpdate:
 		bucket = l.change
+	case opTag:
+		bucket = l.tag
 	}
 	r := bucket.ReserveN(now, 1)
 	if d := r.DelayFrom(now); d > 0 {

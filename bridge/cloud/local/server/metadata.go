@@ -4,10 +4,15 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"spillway.sh/spillway/bridge/cloud/local/server/ec2"
 )
 
 // guest is a machine as its host needs it.
@@ -21,13 +26,17 @@ func (s *Server) guest(m *machine) Guest {
 
 // metadata answers one machine's questions about itself. The paths are EC2's,
 // session tokens included: who shows one must show a good one, and who shows none
-// is answered too, as on EC2 where IMDSv2 is not required.
+// is answered too, as on EC2 where IMDSv2 is not required; machines that were made
+// in EC2's words may require it.
 // As in real clouds it does not know who asks inside the machine: what is in
 // there is open to every process, until the machine's own packet filter closes
 // it to all but root.
 func (s *Server) metadata(id string) http.Handler {
 	mux := http.NewServeMux()
-	tokens := &tokens{}
+	tokens := &tokens{required: func() bool {
+		manner := s.mannerOf(id)
+		return manner != nil && manner.TokenRequired
+	}}
 	mux.HandleFunc("PUT /latest/api/token", tokens.give)
 	say := func(path string, value func(m *machine) string) {
 		mux.HandleFunc("GET /latest/"+path, func(w http.ResponseWriter, _ *http.Request) {
@@ -60,10 +69,16 @@ func (s *Server) metadata(id string) http.Handler {
 		}
 		return ""
 	})
+	say("meta-data/tags/instance/{$}", func(m *machine) string {
+		if !m.showsTags() {
+			return ""
+		}
+		return strings.Join(slices.Sorted(maps.Keys(m.Tags)), "\n")
+	})
 	mux.HandleFunc("GET /latest/meta-data/tags/instance/{key}", func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		value, ok := "", false
-		if m := s.state.Machines[id]; m != nil {
+		if m := s.state.Machines[id]; m != nil && m.showsTags() {
 			value, ok = m.Tags[r.PathValue("key")]
 		}
 		s.mu.Unlock()
@@ -76,10 +91,24 @@ func (s *Server) metadata(id string) http.Handler {
 	return tokens.ask(mux)
 }
 
+// mannerOf is what a create in EC2's words said of a machine; nil: it was none.
+func (s *Server) mannerOf(id string) *ec2.Manner {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.state.Machines[id]; m != nil {
+		return m.EC2
+	}
+	return nil
+}
+
+// showsTags says whether the machine may read its own tags: EC2 must be asked to.
+func (m *machine) showsTags() bool { return m.EC2 == nil || m.EC2.MetadataTags }
+
 // tokens are the session tokens of one machine, by when each runs out.
 type tokens struct {
-	mu  sync.Mutex
-	all map[string]time.Time
+	required func() bool // nobody is answered without one
+	mu       sync.Mutex
+	all      map[string]time.Time
 }
 
 // The headers of session tokens, the longest life of one, and how many are kept.
@@ -107,10 +136,12 @@ func (t *tokens) give(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, token) // A machine that is gone is no concern.
 }
 
-// ask lets questions through that come with a good token or with none.
+// ask lets questions through that come with a good token or, unless the machine
+// requires one, with none. A token itself is asked for without.
 func (t *tokens) ask(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if token := r.Header.Get(tokenHeader); token != "" {
+		token := r.Header.Get(tokenHeader)
+		if token != "" || r.Method != http.MethodPut && t.required() {
 			t.mu.Lock()
 			good := time.Now().Before(t.all[token])
 			t.mu.Unlock()

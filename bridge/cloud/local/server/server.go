@@ -97,6 +97,9 @@ type cloud struct {
 type account struct {
 	spec   Account
 	limits limits
+	secret string
+	// regional are the limits of EC2's dialect, which count by region.
+	regional map[string]limits
 }
 
 // Open starts the world in dir, or goes on with the one that is there. The
@@ -156,7 +159,7 @@ func (s *Server) load(ctx context.Context, w World) error {
 			if err != nil {
 				return err
 			}
-			c.accounts[token] = &account{spec: a, limits: newLimits(spec.Limits)}
+			c.accounts[token] = &account{spec: a, limits: newLimits(spec.Limits), secret: token, regional: map[string]limits{}}
 		}
 		s.clouds[spec.Name] = c
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"spillway.sh/spillway/bridge/cloud/local/server/ec2"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 )
 
@@ -20,6 +21,16 @@ type state struct {
 	// Prices and Stock hold what commands have set, by cloud and pool.
 	Prices map[string]int64 `json:"prices"`
 	Stock  map[string]int   `json:"stock"`
+	// PricesAt is when each of Prices was set.
+	PricesAt map[string]time.Time `json:"prices_at,omitempty"`
+}
+
+// setPrice sets a pool's price, from now on.
+func (s *state) setPrice(pool string, rate int64, now time.Time) {
+	if s.PricesAt == nil {
+		s.PricesAt = map[string]time.Time{}
+	}
+	s.Prices[pool], s.PricesAt[pool] = rate, now
 }
 
 // operation is one accepted create.
@@ -59,6 +70,8 @@ type machine struct {
 	ShownUntil time.Time  `json:"shown_until,omitzero"`
 	Mute       bool       `json:"mute,omitempty"`  // does not run its user-data
 	Frail      bool       `json:"frail,omitempty"` // ends as it comes up
+	// EC2 is what a create in EC2's words said beside all this.
+	EC2 *ec2.Manner `json:"ec2,omitempty"`
 }
 
 // live says whether a machine takes up stock and costs money.

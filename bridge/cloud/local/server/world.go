@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/local/server/ec2"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 )
 
@@ -80,6 +81,9 @@ type Quota struct {
 	Market   string `yaml:"market"`
 	Machines *int   `yaml:"machines"`
 	GPUs     *int   `yaml:"gpus"`
+	// VCPUs limits those of the types of one Family, p, g or standard, as EC2 does.
+	VCPUs  *int   `yaml:"vcpus"`
+	Family string `yaml:"family"`
 }
 
 // Type is a kind of machine.
@@ -91,6 +95,10 @@ type Type struct {
 	GPUType   string   `yaml:"gpu_type"`
 	GPUs      int      `yaml:"gpus"`
 	Features  []string `yaml:"features"`
+	// GPUMemoryMiB is that of one GPU; unset: what its type usually has.
+	GPUMemoryMiB int64 `yaml:"gpu_memory_mib"`
+	// Network is the class of its network: 25g, 100g, rdma; empty: nothing special.
+	Network string `yaml:"network"`
 }
 
 // Region is a place with zones.
@@ -280,7 +288,8 @@ func (c *Cloud) check() error {
 	for _, a := range c.Accounts {
 		need(nameRule.MatchString(a.Name), "account name %q is not lower-case letters, digits, dots and dashes", a.Name)
 		for _, q := range a.Quotas {
-			need(q.Machines != nil || q.GPUs != nil, "account %s: a quota limits neither machines nor gpus", a.Name)
+			need(q.Machines != nil || q.GPUs != nil || q.VCPUs != nil, "account %s: a quota limits neither machines nor gpus nor vcpus", a.Name)
+			need(q.Family == "" || slices.Contains(ec2.Families(), q.Family), "account %s: family %q is not one of %q", a.Name, q.Family, ec2.Families())
 		}
 	}
 	for _, t := range c.Types {

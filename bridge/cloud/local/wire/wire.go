@@ -139,6 +139,10 @@ type Offer struct {
 	DiskMiB   int64     `json:"disk_mib,omitempty"`
 	GPUType   string    `json:"gpu_type,omitempty"`
 	GPUs      int       `json:"gpus,omitempty"`
+	// GPUMemoryMiB is that of one GPU, and Network the class of the network, as far
+	// as the cloud says.
+	GPUMemoryMiB int64  `json:"gpu_memory_mib,omitempty"`
+	Network      string `json:"network,omitempty"`
 	Features  []string  `json:"features,omitempty"`
 	Rate      Rate      `json:"rate"`
 	SampledAt time.Time `json:"sampled_at"`
