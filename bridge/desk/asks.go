@@ -43,5 +43,6 @@ var (
 	AskCheckpoints = Ask[CheckpointsRequest, CheckpointsAnswer]{"checkpoints", true, (*Desk).Checkpoints}
 	AskBill        = Ask[BillRequest, BillAnswer]{"bill", true, (*Desk).CheckBill}
 	AskBillImport  = Ask[BillRequest, BillAnswer]{"bill-import", false, (*Desk).ImportBill}
+	AskClouds      = Ask[CloudsRequest, CloudsAnswer]{"clouds", true, (*Desk).Clouds}
 	AskStatus      = Ask[StatusRequest, StatusAnswer]{"status", true, (*Desk).Status}
 )

@@ -33,6 +33,11 @@ type Config struct {
 	AskFor, AskAgain time.Duration
 	// CloudNames are the clouds that bills may be of; empty: any.
 	CloudNames []string
+	// CloudInfos are the clouds as the configuration has them, in its order.
+	CloudInfos []CloudInfo
+	// Replies are the last ones of clouds, as engine.Health has them; nil: nothing
+	// is known of any.
+	Replies func() map[string]bridge.Reply
 	// Exchange is the rate of a time; nil: policy has none, and bills in another
 	// currency are refused.
 	Exchange func(from, to bridge.Currency, at time.Time) (bridge.Exchange, error)

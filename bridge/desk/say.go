@@ -2,6 +2,7 @@ package desk
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ func Place(p bridge.Pool) string {
 // "2 h 14 min", "3 d 4 h". Nothing is "0 s".
 func Span(d time.Duration) string {
 	if d < 0 {
-		return "-" + Span(-d)
+		return "-" + Span(-max(d, -math.MaxInt64)) // the least has no opposite
 	}
 	d = d.Round(time.Second)
 	switch {

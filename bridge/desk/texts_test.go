@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,7 @@ func TestSpan(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"0 s": 0, "45 s": 45 * time.Second, "1 min": time.Minute, "2 min 5 s": 125 * time.Second, "12 min": 12*time.Minute + 20*time.Second,
 		"2 h 14 min": 2*time.Hour + 14*time.Minute + 9*time.Second, "24 h": 24 * time.Hour, "3 d 4 h": 76 * time.Hour, "-1 min": -time.Minute,
+		"-106751 d 23 h": math.MinInt64, // whose opposite is itself
 	} {
 		if got := Span(d); got != want {
 			t.Errorf("%s is said as %q, want %q", d, got, want)

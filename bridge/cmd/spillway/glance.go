@@ -23,6 +23,7 @@ type glance struct {
 	snap bridge.Snapshot
 	plan bridge.Plan
 	ok   bool
+	said map[string]bridge.Reply // by the clouds, as engine.Health has them
 }
 
 // glanceAtMost is how long clusters and clouds may take to answer.
@@ -43,6 +44,9 @@ func (g *glance) View() (bridge.Snapshot, bridge.Plan, bool) {
 	return g.snap, g.plan, g.ok
 }
 
+// Replies are those of the clouds to this look.
+func (g *glance) Replies() map[string]bridge.Reply { return g.said }
+
 // look reads store, clusters and clouds. A cloud that does not answer offers
 // nothing; a cluster that does not answer has no queue to speak of.
 func (g *glance) look(ctx context.Context) error {
@@ -50,6 +54,8 @@ func (g *glance) look(ctx context.Context) error {
 		return err
 	}
 	var mu sync.Mutex
+	providers := g.site.providers()
+	g.said = map[string]bridge.Reply{}
 	complain := func(what string, err error) { fmt.Fprintf(g.a.errs, "spillway: %s does not answer: %v\n", what, err) }
 	var all errgroup.Group
 	for _, name := range g.site.clusterNames() {
@@ -74,12 +80,15 @@ func (g *glance) look(ctx context.Context) error {
 			offers, err := cloud.Offers(ctx)
 			mu.Lock()
 			defer mu.Unlock()
+			g.said["offers/"+cloud.Name()] = bridge.Reply{}.Next("offers", utcNow(), err)
 			if err != nil {
 				complain("cloud "+cloud.Name(), err)
 				return nil
 			}
+			provider := providers[cloud.Name()]
 			for i := range offers {
-				g.snap.Offers = append(g.snap.Offers, offers[i].In(g.site.policy.Currency(), rates, utcNow()))
+				o := provider.On(offers[i])
+				g.snap.Offers = append(g.snap.Offers, o.In(g.site.policy.Currency(), rates, utcNow()))
 			}
 			return nil
 		})

@@ -23,7 +23,7 @@ func (d *daemon) housekeeping(ctx context.Context) *calendar.Calendar {
 	return calendar.New(calendar.Options{
 		Store: through[calendar.Store](d.store), Budgets: d.site.Budgets(), Since: d.calendarSince(ctx), Log: d.log,
 		Reports:  calendar.Reports{Daily: timeOf(r.Daily), Weekly: timeOf(r.Weekly), Zone: r.Zone},
-		Minutely: []calendar.Task{{Name: "use of GPUs", Do: d.used.Sample}},
+		Minutely: []calendar.Task{{Name: "use of GPUs", Do: d.used.Sample}, {Name: "licences of clouds", Do: d.tellOfLicences}},
 		Nightly:  []calendar.Task{{Name: "ledger check", Do: d.proveBooks}},
 	})
 }

@@ -36,6 +36,7 @@ type commands struct {
 	Budget      budgetCmd      `cmd:"" group:"ask" help:"What one project may spend, and what holds money there."`
 	Report      reportCmd      `cmd:"" group:"ask" help:"What a project spent in this day, week or month, with a forecast."`
 	Prices      pricesCmd      `cmd:"" group:"ask" help:"What machines cost now."`
+	Clouds      cloudsCmd      `cmd:"" group:"ask" help:"What each cloud answered last, and what may be rented there now."`
 	Plan        planCmd        `cmd:"" group:"ask" help:"What would be done now and why; nothing is done."`
 	News        newsCmd        `cmd:"" group:"ask" help:"What happened; with --follow, as it happens."`
 	Status      statusCmd      `cmd:"" group:"ask" help:"How Spillway is, and what it sees."`

@@ -135,6 +135,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 		Currency: d.site.policy.Currency(), Rates: d.site.policy.Rates,
 		Watch: d.site.policy.Watch(), Known: socket.KnownAccount, Admins: d.site.policy.Roles().Admins,
 		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics, Checkpoints: through[desk.Finder](finder),
+		Providers: d.site.providers(),
 	})
 	if err != nil {
 		return err
@@ -142,7 +143,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	loop := through[desk.Loop](d.engine)
 	d.desk = desk.New(desk.Config{
 		Version: version, Reader: books.Books{Store: d.store}, Weekly: d.store, Capacity: d.site.policy.Capacity, Writer: through[desk.Writer](books.Books{Store: d.store}), Viewer: loop, Loop: loop, Reporter: d.engine, Finder: through[desk.Finder](finder),
-		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), Exchange: d.site.exchange, Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
+		Rules: d.site, Roles: d.site.roles(), Clusters: d.site.clusterNames(), CloudNames: d.site.cloudNames(), CloudInfos: d.site.cloudInfos(), Replies: d.replies, Exchange: d.site.exchange, Now: utcNow, Problems: d.problems, AskAgain: c.Limits.AskAgain,
 	})
 	if err := d.openRecorder(); err != nil {
 		return err

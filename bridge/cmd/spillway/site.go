@@ -208,8 +208,9 @@ func (a *app) offline() (*desk.Desk, error) {
 		return nil, err
 	}
 	a.closes = append(a.closes, closeFinder(finder))
+	view := &glance{a: a, site: s, books: books.Books{Store: db}}
 	return desk.New(desk.Config{
-		Version: version, Reader: books.Books{Store: db}, Weekly: db, Capacity: s.policy.Capacity, Viewer: &glance{a: a, site: s, books: books.Books{Store: db}}, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), CloudNames: s.cloudNames(), Exchange: s.exchange, Now: utcNow,
+		Version: version, Reader: books.Books{Store: db}, Weekly: db, Capacity: s.policy.Capacity, Viewer: view, Finder: finder, Rules: s, Roles: s.roles(), Clusters: s.clusterNames(), CloudNames: s.cloudNames(), CloudInfos: s.cloudInfos(), Replies: view.Replies, Exchange: s.exchange, Now: utcNow,
 	}), nil
 }
 

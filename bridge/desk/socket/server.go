@@ -79,6 +79,7 @@ func New(d *desk.Desk, accounts Accounts, log *slog.Logger) *Server {
 	route(s, mux, desk.AskKeep)
 	route(s, mux, desk.AskCancel)
 	route(s, mux, desk.AskCheckpoints)
+	route(s, mux, desk.AskClouds)
 	route(s, mux, desk.AskStatus)
 	route(s, mux, desk.AskBill)
 	route(s, mux, desk.AskBillImport)
