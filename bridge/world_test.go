@@ -103,6 +103,11 @@ func drawOffer(t *rapid.T) Offer {
 		o.Pool.Market, o.Rate.Micro, o.Contract = Reserved, 0, "c-"+o.Pool.Type
 		o.Until = at(time.Duration(rapid.IntRange(0, 9).Draw(t, "ends")) * time.Hour)
 	}
+	if rapid.IntRange(0, 3).Draw(t, "is said more of") == 0 {
+		o.Attributes = []Attribute{{Name: "iso27001", Until: noon.Add(time.Duration(rapid.IntRange(-30, 600).Draw(t, "until")) * time.Minute)}}
+		o.Network = rapid.SampledFrom(networks).Draw(t, "network")
+		o.Egress = Money{int64(rapid.IntRange(0, 9).Draw(t, "egress")) * Micro / 100, "USD"}
+	}
 	if rapid.IntRange(0, 9).Draw(t, "old price") == 0 {
 		o.SampledAt = noon.Add(-2 * time.Hour)
 	}
@@ -139,6 +144,12 @@ func drawTerms(t *rapid.T) *Terms {
 	}
 	if rapid.IntRange(0, 2).Draw(t, "has a checkpoint rule") == 0 {
 		x.Checkpoint = &CheckpointRule{Name: "rule", MaxAge: time.Duration(rapid.IntRange(0, 60).Draw(t, "max age")) * time.Minute, Required: rapid.Bool().Draw(t, "required")}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "asks of providers") == 0 {
+		x.Attributes, x.Network = []string{"iso27001"}, rapid.SampledFrom(networks[:2]).Draw(t, "network")
+	}
+	if rapid.IntRange(0, 2).Draw(t, "moves data") == 0 {
+		x.DataGiB, x.CheckpointGiB = int64(rapid.IntRange(0, 200).Draw(t, "data")), int64(rapid.IntRange(0, 200).Draw(t, "checkpoint"))
 	}
 	x.Progress = rapid.Bool().Draw(t, "progress")
 	if rapid.IntRange(0, 3).Draw(t, "asks above") == 0 {
