@@ -1,0 +1,143 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
+	"golang.org/x/time/rate"
+
+	"spillway.sh/spillway/bridge"
+)
+
+// login is the SDK's configuration, read when it is first needed: what is wrong
+// with it stops this cloud and no other.
+type login struct {
+	mu     sync.Mutex
+	config *aws.Config
+}
+
+// open returns the SDK's configuration with credentials that are there.
+func (c *Cloud) open(ctx context.Context) (aws.Config, error) {
+	conf, err := c.loaded(ctx)
+	if err != nil {
+		return aws.Config{}, err
+	}
+	if conf.Credentials == nil {
+		return aws.Config{}, errors.New("no credentials are found")
+	}
+	if _, err := conf.Credentials.Retrieve(ctx); err != nil {
+		return aws.Config{}, fmt.Errorf("get credentials: %w", err)
+	}
+	return conf, nil
+}
+
+func (c *Cloud) loaded(ctx context.Context) (aws.Config, error) {
+	c.login.mu.Lock()
+	defer c.login.mu.Unlock()
+	if c.login.config != nil {
+		return *c.login.config, nil
+	}
+	opts := []func(*awsconfig.LoadOptions) error{
+		awsconfig.WithRegion(c.order[0]),
+		// What is sent again is the engine's decision.
+		awsconfig.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
+		awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(c.config.Timeout)),
+		awsconfig.WithLogger(logging.Nop{}),
+		awsconfig.WithAppID("spillway"),
+	}
+	if c.config.Profile != "" {
+		opts = append(opts, awsconfig.WithSharedConfigProfile(c.config.Profile))
+	}
+	if c.config.CredentialsFile != "" {
+		opts = append(opts, awsconfig.WithSharedCredentialsFiles([]string{c.config.CredentialsFile}))
+	}
+	if c.config.Endpoint != "" {
+		opts = append(opts, awsconfig.WithBaseEndpoint(c.config.Endpoint))
+	}
+	conf, err := awsconfig.LoadDefaultConfig(ctx, opts...)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("read the SDK's configuration: %w", err)
+	}
+	if c.config.Role != "" {
+		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(conf), c.config.Role, func(o *stscreds.AssumeRoleOptions) {
+			o.RoleSessionName = "spillway"
+		})
+		conf.Credentials = aws.NewCredentialsCache(provider)
+	}
+	c.login.config = &conf
+	return conf, nil
+}
+
+// services are one region's, as the SDK has them. Prices are told in a few regions
+// only, for all of a partition.
+type services struct {
+	ec2     *ec2.Client
+	quotas  *servicequotas.Client
+	pricing *pricing.Client
+	sts     *sts.Client
+}
+
+func (r *region) services(conf aws.Config) *services {
+	conf.Region = r.Name
+	prices := conf.Copy()
+	switch {
+	case strings.HasPrefix(r.Name, "cn-"):
+		prices.Region = "cn-northwest-1"
+	case strings.HasPrefix(r.Name, "eu-"):
+		prices.Region = "eu-central-1"
+	case strings.HasPrefix(r.Name, "ap-"):
+		prices.Region = "ap-south-1"
+	default:
+		prices.Region = "us-east-1"
+	}
+	return &services{
+		ec2: ec2.NewFromConfig(conf), quotas: servicequotas.NewFromConfig(conf), pricing: pricing.NewFromConfig(prices), sts: sts.NewFromConfig(conf),
+	}
+}
+
+// ask sends one call, once, when its limit lets it. All its errors are
+// *bridge.CloudError.
+func ask[Out any](ctx context.Context, c *Cloud, r *region, op string, limit *rate.Limiter, f func(context.Context, *services) (*Out, error)) (*Out, error) {
+	fail := func(kind bridge.CloudErrorKind, err error) (*Out, error) {
+		return nil, &bridge.CloudError{Kind: kind, Op: op, Cloud: c.config.Name, Err: err}
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(bridge.CloudThrottled, err) // Nothing was sent.
+	}
+	conf, err := c.open(ctx)
+	if cause := ctx.Err(); err != nil && cause != nil {
+		return fail(bridge.CloudThrottled, errors.Join(cause, err))
+	}
+	if err != nil {
+		// Nothing was sent, and with these credentials nothing can be.
+		e := &bridge.CloudError{Kind: bridge.CloudDenied, Op: op, Cloud: c.config.Name, Reach: bridge.ReachCloud, Err: err}
+		if api, ok := errors.AsType[smithy.APIError](err); ok {
+			e.Code, e.Message, e.Err = api.ErrorCode(), "no credentials: "+clip(api.ErrorMessage()), nil
+		}
+		return nil, e
+	}
+	if err := limit.Wait(ctx); err != nil {
+		return fail(bridge.CloudThrottled, fmt.Errorf("wait for the rate limit: %w", err)) // Nothing was sent.
+	}
+	out, err := f(ctx, r.services(conf))
+	if err != nil {
+		return nil, c.fault(ctx, op, err)
+	}
+	if out == nil {
+		return fail(bridge.CloudUnknown, errNothing)
+	}
+	return out, nil
+}
