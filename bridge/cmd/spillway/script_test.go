@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":  exits,
-			"daemon": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(standOf(ts).open(ts)) },
+			"daemon": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(standOf(ts).open(ts.Defer)) },
 			"stop":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(standOf(ts).close()) },
 			"be":     func(ts *testscript.TestScript, _ bool, args []string) { standOf(ts).be(args[0], args[1:]) },
 			"hour": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -143,7 +143,7 @@ func offers(now time.Time) []bridge.Offer {
 }
 
 // open starts the daemon in the script's folder.
-func (s *stand) open(ts *testscript.TestScript) error {
+func (s *stand) open(atEnd func(func())) error {
 	s.now, s.name = noon, "ana"
 	text, err := os.ReadFile(filepath.Join(s.dir, "policy.yaml"))
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *stand) open(ts *testscript.TestScript) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.end, s.ended = cancel, make(chan error, 1)
 	go func() { s.ended <- socket.New(d, s.who, slog.New(slog.DiscardHandler)).Serve(ctx, l) }()
-	ts.Defer(func() { _ = s.close() })
+	atEnd(func() { _ = s.close() })
 	return nil
 }
 
