@@ -40,6 +40,7 @@ func (s *Server) create(c *call) (answer, *refusal) {
 		if op.Hash != hash {
 			return answer{}, refuse(http.StatusConflict, wire.CodeMismatch, "token %s was used with other parameters", q.Token)
 		}
+		c.again = true
 		return s.accepted(op), nil
 	}
 	if no := s.quota(c, market); no != nil {

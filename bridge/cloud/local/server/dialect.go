@@ -115,39 +115,31 @@ func (w *work) Left(pool wire.Pool) int {
 }
 
 // Create implements ec2.Work.
-func (w *work) Create(o ec2.Order) ([]ec2.Machine, *ec2.No) {
+func (w *work) Create(o ec2.Order) (out []ec2.Machine, again bool, _ *ec2.No) {
 	w.c.create, w.c.order = o.Create, &o
 	made, no := w.s.create(w.c)
 	if no != nil {
-		return nil, no.told()
+		return nil, false, no.told()
 	}
 	op := made.body.(wire.Created).Operation // EC2 knows no list of errors.
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	var out []ec2.Machine
 	for _, id := range op.Instances {
 		if m := w.s.state.Machines[id]; m != nil {
 			out = append(out, w.machine(m))
 		}
 	}
-	return out, nil
+	return out, w.c.again, nil
 }
 
 // machine is a machine as the dialect sees it. Callers hold mu.
 func (w *work) machine(m *machine) ec2.Machine {
 	now := w.s.time()
 	out := ec2.Machine{
-		Instance: m.shown(now), Reservation: m.Operation, Index: m.Index, MaxRate: m.MaxRate, Visible: !now.Before(m.VisibleAt), GoneReservation: true,
+		Instance: m.shown(now), Reservation: m.Operation, Index: m.Index, MaxRate: m.MaxRate, Visible: !now.Before(m.VisibleAt),
 	}
 	if m.EC2 != nil {
 		out.Manner = *m.EC2
-	}
-	if op := w.s.state.Operations[m.Operation]; op != nil {
-		for _, id := range op.Machines {
-			if sibling := w.s.state.Machines[id]; sibling != nil && sibling.Ended == "" && sibling.State != wire.StateError {
-				out.GoneReservation = false
-			}
-		}
 	}
 	return out
 }
@@ -182,16 +174,18 @@ func (w *work) own(id string) *machine {
 	return m
 }
 
-// Machine implements ec2.Work.
-func (w *work) Machine(id string) (ec2.Machine, bool) {
+// Find implements ec2.Work.
+func (w *work) Find(ids []string) map[string]ec2.Machine {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	w.s.advance()
-	m := w.own(id)
-	if m == nil {
-		return ec2.Machine{}, false
+	out := map[string]ec2.Machine{}
+	for _, id := range ids {
+		if m := w.own(id); m != nil {
+			out[id] = w.machine(m)
+		}
 	}
-	return w.machine(m), true
+	return out
 }
 
 // Terminate implements ec2.Work.

@@ -43,6 +43,7 @@ type call struct {
 	order   *ec2.Order  // of those that came in EC2's words
 	action  string      // of the dialect, RunInstances for instance
 	hit     *hit        // the fault that hits it, if any
+	again   bool        // a create of before, asked for again
 }
 
 // hit is the fault that hits a call, as it was when it did.

@@ -133,27 +133,27 @@ type Page struct {
 
 // Offer is a pool at a rate.
 type Offer struct {
-	Pool      Pool      `json:"pool"`
-	CPUs      int       `json:"cpus"`
-	MemoryMiB int64     `json:"memory_mib"`
-	DiskMiB   int64     `json:"disk_mib,omitempty"`
-	GPUType   string    `json:"gpu_type,omitempty"`
-	GPUs      int       `json:"gpus,omitempty"`
+	Pool      Pool   `json:"pool"`
+	CPUs      int    `json:"cpus"`
+	MemoryMiB int64  `json:"memory_mib"`
+	DiskMiB   int64  `json:"disk_mib,omitempty"`
+	GPUType   string `json:"gpu_type,omitempty"`
+	GPUs      int    `json:"gpus,omitempty"`
 	// GPUMemoryMiB is that of one GPU, and Network the class of the network, as far
 	// as the cloud says.
-	GPUMemoryMiB int64  `json:"gpu_memory_mib,omitempty"`
-	Network      string `json:"network,omitempty"`
-	Features  []string  `json:"features,omitempty"`
-	Rate      Rate      `json:"rate"`
-	SampledAt time.Time `json:"sampled_at"`
-	MaxAge    Duration  `json:"max_age"`
-	Boot      Duration  `json:"boot"`
-	Available *int      `json:"available,omitempty"` // nil: the cloud does not tell
-	Step      Duration  `json:"step"`
-	Minimum   Duration  `json:"minimum"`
-	Term      Duration  `json:"term,omitempty"`     // a machine is taken for this long
-	EarlyPM   int       `json:"early_pm,omitempty"` // per mille of the rest of it that an earlier end costs
-	Notice    Duration  `json:"notice"`
+	GPUMemoryMiB int64     `json:"gpu_memory_mib,omitempty"`
+	Network      string    `json:"network,omitempty"`
+	Features     []string  `json:"features,omitempty"`
+	Rate         Rate      `json:"rate"`
+	SampledAt    time.Time `json:"sampled_at"`
+	MaxAge       Duration  `json:"max_age"`
+	Boot         Duration  `json:"boot"`
+	Available    *int      `json:"available,omitempty"` // nil: the cloud does not tell
+	Step         Duration  `json:"step"`
+	Minimum      Duration  `json:"minimum"`
+	Term         Duration  `json:"term,omitempty"`     // a machine is taken for this long
+	EarlyPM      int       `json:"early_pm,omitempty"` // per mille of the rest of it that an earlier end costs
+	Notice       Duration  `json:"notice"`
 }
 
 // Offers is the answer to the offers call.

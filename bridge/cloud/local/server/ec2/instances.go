@@ -238,13 +238,17 @@ var instanceRule = regexp.MustCompile(`^i-[0-9a-z]+$`)
 
 // find refuses ids that no machine of the request's region has.
 func (q *request) find(ids []string, listed bool) ([]Machine, *Refusal) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	var out []Machine
 	var missing []string
+	there := q.Find(ids)
 	for _, want := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		if !instanceRule.MatchString(want) {
 			return nil, refuse("InvalidInstanceID.Malformed", "Invalid id: \"%s\"", want)
 		}
-		m, ok := q.Machine(want)
+		m, ok := there[want]
 		if !ok || m.Pool.Region != q.Region || listed && !m.Visible {
 			missing = append(missing, want)
 			continue
@@ -273,7 +277,7 @@ func (q *request) look(filters []filter) (Look, *Refusal) {
 		return Look{}, no
 	}
 	return Look{Size: q.num(0, "MaxResults"), Next: q.str("NextToken"), Match: func(m *wire.Instance) bool {
-		return m.Pool.Region == q.Region && chosen(ids, m.ID) && q.matching(m).pass(filters)
+		return m.Pool.Region == q.Region && chosen(ids, m.ID) && (len(filters) == 0 || q.matching(m).pass(filters))
 	}}, nil
 }
 
@@ -372,11 +376,7 @@ func (q *request) terminate() (any, *Refusal) {
 	if no := q.dry(); no != nil {
 		return nil, no
 	}
-	ids := make([]string, 0, len(found))
-	for _, m := range found {
-		ids = append(ids, m.ID)
-	}
-	changes, refused := q.Terminate(ids)
+	changes, refused := q.Terminate(idsOf(found))
 	if refused != nil {
 		return nil, refused.refusal("")
 	}

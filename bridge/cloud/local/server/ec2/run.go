@@ -71,12 +71,17 @@ func (q *request) run() (any, *Refusal) {
 	if no := q.dry(); no != nil {
 		return nil, no
 	}
-	made, refused := q.Create(o)
+	made, again, refused := q.Create(o)
 	if refused != nil {
 		return nil, refused.refusal(q.Pool.Market)
 	}
-	if len(made) == 0 || made[0].GoneReservation {
+	if again && !slices.ContainsFunc(made, func(m Machine) bool { return m.Ended == "" && m.State != wire.StateError }) {
 		return nil, refuse("IdempotentInstanceTerminated", "The client token was used for instances that have been terminated")
+	}
+	for i := range made {
+		if made[i].State == wire.StateError {
+			made[i].State, made[i].Fault = wire.StatePending, nil // EC2 tells it later.
+		}
 	}
 	return &runInstances{reservation: q.reservation(made)}, nil
 }

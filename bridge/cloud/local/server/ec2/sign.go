@@ -73,9 +73,6 @@ func (s *signature) verify(r *http.Request, body []byte, secret string, now time
 		switch name {
 		case "host": // It is the signer's own business, as is the next.
 		case "content-length":
-			if r.Header.Get("Content-Length") != "" {
-				again.Header.Set(name, r.Header.Get("Content-Length"))
-			}
 			again.ContentLength = int64(len(body))
 		default:
 			again.Header[http.CanonicalHeaderKey(name)] = r.Header.Values(name)

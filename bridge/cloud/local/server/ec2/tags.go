@@ -15,7 +15,7 @@ type done struct {
 
 // resources are the machines that a call about tags names. Nothing else has tags
 // of its own here.
-func (q *request) resources() ([]string, *Refusal) {
+func (q *request) resources() ([]Machine, *Refusal) {
 	var out []string
 	for _, want := range q.texts("ResourceId") {
 		if !strings.HasPrefix(want, "i-") {
@@ -23,12 +23,11 @@ func (q *request) resources() ([]string, *Refusal) {
 		}
 		out = append(out, want)
 	}
-	_, no := q.find(out, false)
-	return out, no
+	return q.find(out, false)
 }
 
 func (q *request) createTags() (any, *Refusal) {
-	ids, no := q.resources()
+	found, no := q.resources()
 	if no != nil {
 		return nil, no
 	}
@@ -39,7 +38,7 @@ func (q *request) createTags() (any, *Refusal) {
 	if no := q.dry(); no != nil {
 		return nil, no
 	}
-	if refused := q.Tag(ids, tags, nil); refused != nil {
+	if refused := q.Tag(idsOf(found), tags, nil); refused != nil {
 		return nil, refused.refusal("")
 	}
 	return &done{Return: true}, nil
@@ -48,18 +47,14 @@ func (q *request) createTags() (any, *Refusal) {
 // deleteTags takes tags away. One that names a value is taken only where it has
 // that value; none named takes all.
 func (q *request) deleteTags() (any, *Refusal) {
-	ids, no := q.resources()
+	found, no := q.resources()
 	if no != nil {
 		return nil, no
 	}
 	if no := q.dry(); no != nil {
 		return nil, no
 	}
-	for _, id := range ids {
-		m, ok := q.Machine(id)
-		if !ok {
-			continue // It has just been forgotten.
-		}
+	for _, m := range found {
 		var gone []string
 		for _, t := range q.each("Tag") {
 			value, there := m.Tags[t.str("Key")]
@@ -70,11 +65,19 @@ func (q *request) deleteTags() (any, *Refusal) {
 		if !q.has("Tag") {
 			gone = slices.Collect(maps.Keys(m.Tags))
 		}
-		if refused := q.Tag([]string{id}, nil, gone); refused != nil {
+		if refused := q.Tag([]string{m.ID}, nil, gone); refused != nil {
 			return nil, refused.refusal("")
 		}
 	}
 	return &done{Return: true}, nil
+}
+
+func idsOf(all []Machine) []string {
+	out := make([]string, 0, len(all))
+	for _, m := range all {
+		out = append(out, m.ID)
+	}
+	return out
 }
 
 type tagOf struct {

@@ -36,13 +36,14 @@ type Work interface {
 	Now() time.Time
 	// Left is how many machines of a pool can still be had.
 	Left(pool wire.Pool) int
-	Create(o Order) ([]Machine, *No)
+	// Create returns the machines of an order, and whether its token has been used before.
+	Create(o Order) (made []Machine, again bool, no *No)
 	List(l Look) (Page, *No)
-	// Machine finds one, listed or not yet.
-	Machine(id string) (Machine, bool)
-	// Terminate ends machines that Machine knows and returns them before and after.
+	// Find returns those that there are, by id, listed or not yet.
+	Find(ids []string) map[string]Machine
+	// Terminate ends machines and returns them before and after.
 	Terminate(ids []string) ([]Change, *No)
-	// Tag sets tags of machines that Machine knows, and takes those of unset away.
+	// Tag sets tags of machines, and takes those of unset away.
 	Tag(ids []string, set map[string]string, unset []string) *No
 	Quotas() []Quota
 	// History is what a pool cost at from and each price that it has had since, up
@@ -82,8 +83,6 @@ type Machine struct {
 	MaxRate     wire.Rate
 	Manner      Manner
 	Visible     bool // lists show it by now
-	// GoneReservation says that all machines of its create have ended.
-	GoneReservation bool
 }
 
 // Look is what to list.
