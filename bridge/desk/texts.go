@@ -68,6 +68,10 @@ var english = map[bridge.Reason]wording{
 		"no fresh price",
 		"No offer that fits has a price fresh enough to buy at[; the nearest is {pool}].", "The cloud's price list is read again; spillway status shows its age.",
 	},
+	bridge.ReasonImplausible: {
+		"price not plausible",
+		"The price of the nearest offer[, {pool},] cannot be right, so it is not bought at[: {detail}].", "The cloud's prices are right again, or the policy file says under prices what such machines cost here.",
+	},
 	bridge.ReasonNoExchange: {
 		"no exchange rate",
 		"The nearest offer[, {pool},] is in another currency than the budgets, and no exchange rate is known[: {detail}].", "An admin adds the rate under exchange in the policy file; it is never taken as 1:1.",
@@ -160,6 +164,18 @@ var english = map[bridge.Reason]wording{
 	bridge.ReasonTooDear: {
 		"above price ceiling",
 		"What fits is dearer than policy allows[: {pool}][, at most {cost}].", "Prices fall, or policy raises the ceiling.",
+	},
+	bridge.ReasonLate: {
+		"delivered too late",
+		"What fits[, {pool},] would come too late for its deadline[: {detail}].", "A faster cloud has machines, or its deadline or time limit is changed.",
+	},
+	bridge.ReasonLacks: {
+		"provider lacks what is asked for",
+		"The provider of what fits lacks what policy asks for[: {detail}].", "The provider's licence or certificate is renewed in the configuration, or policy asks for less.",
+	},
+	bridge.ReasonNetwork: {
+		"network too slow",
+		"What fits[, {pool},] is not joined as fast as policy asks for[: {detail}].", "Policy asks for a slower class of network, or allows a cloud with a faster one.",
 	},
 	bridge.ReasonDeadline: {
 		"deadline too near",

@@ -62,6 +62,10 @@ var chinese = map[bridge.Reason]wording{
 		"没有新价格",
 		"合适的机型都没有足够新的价格[；最接近的是 {pool}]。", "重新读到价格；用 spillway status 查看。",
 	},
+	bridge.ReasonImplausible: {
+		"价格不可信",
+		"最接近的报价[（{pool}）]价格不可信，不按此购买[：{detail}]。", "云的价格恢复正常，或在策略文件的 prices 中写明本站此类机器的价格范围。",
+	},
 	bridge.ReasonNoExchange: {
 		"没有汇率",
 		"最接近的报价[（{pool}）]与预算币种不同，且没有已知汇率[：{detail}]。", "管理员在策略文件的 exchange 中加入汇率；绝不按 1:1 计。",
@@ -154,6 +158,18 @@ var chinese = map[bridge.Reason]wording{
 	bridge.ReasonTooDear: {
 		"超过价格上限",
 		"合适的机型超过策略的价格上限[：{pool}][，最多 {cost}]。", "价格下降，或策略提高上限。",
+	},
+	bridge.ReasonLate: {
+		"交付太晚",
+		"合适的机型[（{pool}）]交付太晚，赶不上截止时间[：{detail}]。", "更快交付的云有货，或修改截止时间或时限。",
+	},
+	bridge.ReasonLacks: {
+		"供应商缺少所需资质",
+		"合适机型的供应商缺少策略要求的资质[：{detail}]。", "在配置中更新供应商的许可证或认证，或策略降低要求。",
+	},
+	bridge.ReasonNetwork: {
+		"网络太慢",
+		"合适的机型[（{pool}）]网络达不到策略要求[：{detail}]。", "策略降低网络要求，或允许网络更快的云。",
 	},
 	bridge.ReasonDeadline: {
 		"截止时间太近",
