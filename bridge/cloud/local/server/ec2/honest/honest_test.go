@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,7 +75,7 @@ func (v *visitor) walk(t *testing.T, s *step) *told {
 	for i, id := range v.desk.machines() {
 		params = strings.ReplaceAll(params, fmt.Sprintf(`"$%d"`, i+1), `"`+id+`"`)
 	}
-	l := line{Service: "ec2", Op: s.op, Region: region, Endpoint: v.desk.url, Pages: s.pages, Params: json.RawMessage(params)}
+	l := line{Service: "ec2", Op: s.op, Waiter: s.waiter, Region: region, Endpoint: v.desk.url, Pages: s.pages, Params: json.RawMessage(params)}
 	if s.op == "GetCallerIdentity" {
 		l.Service = "sts"
 	}
@@ -90,6 +91,9 @@ func (v *visitor) walk(t *testing.T, s *step) *told {
 		if s.secret == "" {
 			v.sdk.do(t, l)
 		}
+		if s.op == "RunInstances" {
+			v.boot(t)
+		}
 		v.desk.take()
 		return nil
 	}
@@ -98,11 +102,30 @@ func (v *visitor) walk(t *testing.T, s *step) *told {
 	if short {
 		out.Status = 0 // it does not say
 	}
+	if s.op == "RunInstances" && r.Code == "" {
+		v.boot(t)
+	}
 	if r.Code != s.want {
 		t.Errorf("%s: %s: %q %s, want %q", who.name(), s.name, r.Code, r.Message, s.want)
 	}
 	v.plain(out)
 	return out
+}
+
+// boot waits until all machines run, so that everybody is shown the same.
+func (v *visitor) boot(t *testing.T) {
+	t.Helper()
+	pending := json.RawMessage(`{"Filters": [{"Name": "instance-state-name", "Values": ["pending"]}]}`)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		r := v.sdk.do(t, line{Service: "ec2", Op: "DescribeInstances", Region: region, Endpoint: v.desk.url, Params: pending})
+		if r.Code != "" || time.Now().After(end) {
+			t.Fatalf("machines are pending: %+v", r)
+		}
+		if all, _ := r.Answer["Reservations"].([]any); len(all) == 0 {
+			break
+		}
+	}
+	v.desk.take()
 }
 
 var (
@@ -161,6 +184,7 @@ func TestForeignClientsAskTheSameAndAreToldTheSame(t *testing.T) {
 	}
 	for name, make := range clients(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			v := visit(t, make)
 			t.Log(v.who.name())
 			for i := range steps {
@@ -186,5 +210,20 @@ func compare(t *testing.T, s *step, want, got *told) {
 	}
 	if diff := cmp.Diff(want.Answer, got.Answer); diff != "" {
 		t.Errorf("%s: understood (-SDK +it):\n%s", s.name, diff)
+	}
+}
+
+// boto3's own waiters see machines come and go.
+func TestWaitersOfBotoAreContent(t *testing.T) {
+	v := visit(t, func(t *testing.T, s site) client { return newBoto(t, debianPython, s) })
+	for _, s := range []step{
+		{name: "two machines", op: "RunInstances", params: `{"ImageId": "$IMAGE", "InstanceType": "g6.xlarge", "MinCount": 2, "MaxCount": 2, ` + ended + `}`},
+		{name: "until they are there", waiter: "instance_exists", params: `{"InstanceIds": ["$1", "$2"]}`},
+		{name: "until they run", waiter: "instance_running", params: `{"InstanceIds": ["$1", "$2"]}`},
+		{name: "until they are well", waiter: "instance_status_ok", params: `{"InstanceIds": ["$1", "$2"]}`},
+		{name: "they end", op: "TerminateInstances", params: `{"InstanceIds": ["$1", "$2"]}`},
+		{name: "until they are gone", waiter: "instance_terminated", params: `{"InstanceIds": ["$1", "$2"]}`},
+	} {
+		v.walk(t, &s)
 	}
 }
