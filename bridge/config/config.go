@@ -60,9 +60,10 @@ type Workflow struct {
 
 // Cloud is one account of one cloud to rent from, by one of the ways below.
 type Cloud struct {
-	Name   string  `json:"name"`
-	Local  *Local  `json:"local,omitempty"`
-	Plugin *Plugin `json:"plugin,omitempty"`
+	Name      string     `json:"name"`
+	Local     *Local     `json:"local,omitempty"`
+	OpenStack *OpenStack `json:"openstack,omitempty"`
+	Plugin    *Plugin    `json:"plugin,omitempty"`
 	// Provider is what the site knows of the cloud and no call to it says.
 	Provider bridge.Provider `json:"provider,omitzero"`
 }

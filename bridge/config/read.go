@@ -132,9 +132,13 @@ func (r *reader) clouds(n strict.Node) {
 				c.Plugin = &Plugin{Settings: map[string]string{}}
 				plugin(n, c.Plugin)
 			}),
+			strict.May("openstack", openStackExample, func(n strict.Node) {
+				c.OpenStack = &OpenStack{}
+				r.openStack(n, c.OpenStack)
+			}),
 		}, provider(&c.Provider)...)...)
-		if (c.Local == nil) == (c.Plugin == nil) {
-			e.With("local: {url: http://127.0.0.1:7070, token_file: north.token}").Refuse("needs exactly one kind of cloud: local or plugin")
+		if c.kinds() != 1 {
+			e.With("local: {url: http://127.0.0.1:7070, token_file: north.token}").Refuse("needs exactly one kind of cloud: local, openstack or plugin")
 		}
 		once(e, lines, c.Name, "cloud")
 		r.config.Clouds = append(r.config.Clouds, c)
@@ -265,4 +269,15 @@ func secureAddress(dst *string) func(strict.Node) {
 			n.Fault("want a URL that begins with https://: machines are given secrets there")
 		}
 	}
+}
+
+// kinds is how many kinds a cloud is of.
+func (c *Cloud) kinds() int {
+	n := 0
+	for _, is := range []bool{c.Local != nil, c.OpenStack != nil, c.Plugin != nil} {
+		if is {
+			n++
+		}
+	}
+	return n
 }

@@ -103,6 +103,9 @@ func (s *site) cloud(c *config.Cloud) (engine.Cloud, error) {
 		}
 		return plugin.New(plugin.Config{Name: c.Name, Command: p.Command, Settings: settings, Env: p.Env, Timeout: p.Timeout, Log: slog.Default()})
 	}
+	if c.OpenStack != nil {
+		return openStackOf(c)
+	}
 	file := c.Local.Token.File()
 	if file == "" {
 		var err error
