@@ -17,7 +17,8 @@ import (
 )
 
 type cloudCmd struct {
-	Test cloudTestCmd `cmd:"" help:"Try a plugin, or a cloud of the configuration, by what Spillway stands on."`
+	Test   cloudTestCmd   `cmd:"" help:"Try a plugin, or a cloud of the configuration, by what Spillway stands on."`
+	Doctor cloudDoctorCmd `cmd:"" help:"Look for what is in the way of renting in each cloud: credentials, permissions, quota."`
 }
 
 type cloudTestCmd struct {

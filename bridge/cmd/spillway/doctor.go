@@ -27,6 +27,7 @@ func (doctorCmd) Help() string {
   spillway doctor -o json
 
 It looks at store, clusters and clouds, and changes nothing. Exit code 7 when something is in the way of renting.
+Credentials, permissions and quotas of single clouds are looked at by: spillway cloud doctor
 
 JSON keys: ok, findings[] (where, level (ok, note, warning, error), subject, found, why, fix[]).`
 }
@@ -84,9 +85,9 @@ func (c *doctorCmd) Run(a *app) error {
 		}
 		switch {
 		case err != nil:
-			got.add(where, slurm.Error, "", "it does not answer: "+err.Error(), "nothing can be rented there", "check url and token of this cloud in "+a.Config)
+			got.add(where, slurm.Error, "", "it does not answer: "+err.Error(), "nothing can be rented there", "spillway cloud doctor "+cloud.Name())
 		case len(offers) == 0:
-			got.add(where, slurm.Warning, "", "it answers, and offers nothing", "nothing can be rented there")
+			got.add(where, slurm.Warning, "", "it answers, and offers nothing", "nothing can be rented there", "spillway cloud doctor "+cloud.Name())
 		default:
 			got.add(where, fine, "", "it answers, with "+desk.Count(len(offers), "offer"), "")
 		}
