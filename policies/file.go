@@ -35,6 +35,7 @@ type File struct {
 	budgets      []bridge.Budget
 	approval     bridge.Approval
 	exchange     exchange
+	prices       []bridge.PriceRange
 	capacity     []bridge.Capacity
 	watch        bridge.Watch
 	objects      strict.Faults // paths in object storage, as faults if there is none

@@ -233,6 +233,7 @@ func (e *engine) write(v verdict) *bridge.Terms {
 	if v.index < len(e.file.rules) {
 		t = e.file.rules[v.index].terms.Terms
 		t.Markets, t.Clouds, t.Regions = slices.Clone(t.Markets), slices.Clone(t.Clouds), slices.Clone(t.Regions)
+		t.Attributes = slices.Clone(t.Attributes)
 	}
 	t.Rule, t.Account, t.Why, t.Burst = v.rule, v.account, v.why, v.why == ""
 	if !v.signal {

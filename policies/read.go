@@ -27,7 +27,7 @@ func (r *reader) read(root strict.Node) {
 	f.optOut.words = []string{wordStay}
 	f.exchange.maxAge = exchangeAge
 	version := 0
-	var exchange, capacity, budgets, base, classes, rules, approval strict.Node
+	var exchange, prices, capacity, budgets, base, classes, rules, approval strict.Node
 	later := func(dst *strict.Node) func(strict.Node) { return func(n strict.Node) { *dst = n } }
 	root.Object(
 		strict.Need("version", "version: 1", strict.Whole(&version, 1, 1)),
@@ -44,6 +44,7 @@ func (r *reader) read(root strict.Node) {
 		strict.May("classes", "classes: {P1: {wait: 15m}}", later(&classes)),
 		strict.Need("rules", "rules: [{name: everyone, class: P1}]", later(&rules)),
 		strict.May("exchange", "exchange: {max_age: 7d, file: rates.csv}", later(&exchange)),
+		strict.May("prices", priceExample, later(&prices)),
 		strict.May("capacity", "capacity: [{name: own, kind: owned, gpu: a100, gpus: 64, cost: 1.10 USD/h}]", later(&capacity)),
 		strict.May("budgets", "budgets: [{account: lab, every: month, zone: UTC, limit: 500 USD}]", later(&budgets)),
 	)
@@ -51,7 +52,7 @@ func (r *reader) read(root strict.Node) {
 		node strict.Node
 		read func(strict.Node)
 	}{
-		{exchange, r.readExchange}, {capacity, r.readCapacity}, {budgets, r.readBudgets}, {approval, r.readApproval}, {base, r.readDefaults}, {classes, r.readClasses}, {rules, r.readRules},
+		{exchange, r.readExchange}, {prices, r.readPrices}, {capacity, r.readCapacity}, {budgets, r.readBudgets}, {approval, r.readApproval}, {base, r.readDefaults}, {classes, r.readClasses}, {rules, r.readRules},
 	} {
 		if section.node.Given() {
 			section.read(section.node)
