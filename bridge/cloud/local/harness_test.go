@@ -13,12 +13,16 @@ import (
 	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/cloudtest/killed"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/cloud/local/server"
 	"spillway.sh/spillway/bridge/cloud/local/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	killed.Obey(openVictim)
+	goleak.VerifyTestMain(m)
+}
 
 // world has one cloud with a pool for each shape of failure; those called gone
 // have no stock.
