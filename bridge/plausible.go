@@ -154,5 +154,3 @@ func listed(family string, currency Currency) (familyRange, bool) {
 	}
 	return r, r.known
 }
-
-

@@ -94,6 +94,7 @@ func (e *Engine) takeLists(c *cycle) error {
 			c.offers = append(c.offers, e.memory.offers[name][i].In(e.o.Currency, rates, c.now))
 		}
 	}
+	bridge.CheckPrices(c.offers, e.o.Prices)
 	return errors.Join(errs...)
 }
 

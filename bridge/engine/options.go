@@ -26,6 +26,8 @@ type Options struct {
 	// Rates are the exchange rates of now; nil: there are none. With an error they
 	// are the last good ones.
 	Rates func(now time.Time) (bridge.Rates, error)
+	// Prices are the site's own ranges of what is believed of a price.
+	Prices []bridge.PriceRange
 	// Decide is a bridge.Decider's unless a test puts its own in its place.
 	Decide func(*bridge.Snapshot) bridge.Plan
 	// Boot gives a rental's machines their way to enrol; package enrol has one.

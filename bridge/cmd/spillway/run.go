@@ -132,7 +132,7 @@ func (d *daemon) open(ctx context.Context, socketPath string) error {
 	d.closing = append(d.closing, closeFinder(finder))
 	d.engine, err = engine.New(engine.Options{
 		Clusters: clusters, Clouds: clouds, Store: through[engine.Store](d.store), Policy: d.site.judge, Budgets: d.site.Budgets(),
-		Currency: d.site.policy.Currency(), Rates: d.site.policy.Rates,
+		Currency: d.site.policy.Currency(), Rates: d.site.policy.Rates, Prices: d.site.policy.Prices(),
 		Watch: d.site.policy.Watch(), Known: socket.KnownAccount, Admins: d.site.policy.Roles().Admins,
 		Limits: limits(c), Boot: boot, Gate: c.Enrol.Listen != "", Explain: desk.English.Why, Clock: utcNow, Log: d.log, Metrics: d.metrics, Checkpoints: through[desk.Finder](finder),
 		Providers: d.site.providers(),
