@@ -79,6 +79,15 @@ func published(t *testing.T, service string) *apiFile {
 	return &f
 }
 
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // requestName is what a request calls a member, by the rules of the service's protocol.
 func requestName(service, name string, m apiMember) string {
 	if service != "ec2" {
