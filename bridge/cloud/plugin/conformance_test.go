@@ -19,6 +19,7 @@ import (
 
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/cloud/cloudtest"
+	"spillway.sh/spillway/bridge/cloud/cloudtest/killed"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/cloud/local/server"
 	lw "spillway.sh/spillway/bridge/cloud/local/wire"
@@ -30,6 +31,7 @@ import (
 const asPlugin = "SPILLWAY_TEST_PLUGIN"
 
 func TestMain(m *testing.M) {
+	killed.Obey(openVictim)
 	if os.Getenv(asPlugin) != "" {
 		if err := answer(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
