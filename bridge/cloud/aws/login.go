@@ -1,11 +1,15 @@
 package aws
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -27,6 +31,32 @@ import (
 type login struct {
 	mu     sync.Mutex
 	config *aws.Config
+}
+
+// carrier carries calls to AWS. A transport repeats some calls by itself when a
+// kept connection breaks; on a connection of its own each is sent once and its
+// failure is seen.
+func carrier(timeout time.Duration) *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().WithTimeout(timeout).WithTransportOptions(func(t *http.Transport) { t.DisableKeepAlives = true })
+}
+
+// whole hands requests over with a body that is theirs. The SDK closes its own as
+// soon as there is an answer, and when that comes at once the transport may still
+// be at the body's end: it takes that for a failed write, and closes the
+// connection that the answer is being read from.
+type whole struct{ client aws.HTTPClient }
+
+// Do implements aws.HTTPClient.
+func (w whole) Do(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		text, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read request: %w", err)
+		}
+		req = req.WithContext(req.Context()) // a copy
+		req.Body = io.NopCloser(bytes.NewReader(text))
+	}
+	return w.client.Do(req)
 }
 
 // open returns the SDK's configuration with credentials that are there.
@@ -54,7 +84,7 @@ func (c *Cloud) loaded(ctx context.Context) (aws.Config, error) {
 		awsconfig.WithRegion(c.order[0]),
 		// What is sent again is the engine's decision.
 		awsconfig.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
-		awsconfig.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(c.config.Timeout)),
+		awsconfig.WithHTTPClient(carrier(c.config.Timeout)),
 		awsconfig.WithLogger(logging.Nop{}),
 		awsconfig.WithAppID("spillway"),
 	}
@@ -70,6 +100,9 @@ func (c *Cloud) loaded(ctx context.Context) (aws.Config, error) {
 	conf, err := awsconfig.LoadDefaultConfig(ctx, opts...)
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("read the SDK's configuration: %w", err)
+	}
+	if b, ok := conf.HTTPClient.(*awshttp.BuildableClient); ok {
+		conf.HTTPClient = whole{b.Freeze()}
 	}
 	if c.config.Role != "" {
 		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(conf), c.config.Role, func(o *stscreds.AssumeRoleOptions) {

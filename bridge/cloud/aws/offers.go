@@ -38,6 +38,9 @@ const minimum = time.Minute
 // Offers returns the pools of all regions that answer. It fails only if there is
 // nothing to offer.
 func (c *Cloud) Offers(ctx context.Context) ([]bridge.Offer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &bridge.CloudError{Kind: bridge.CloudThrottled, Op: opOffers, Cloud: c.config.Name, Err: err}
+	}
 	var mu sync.Mutex
 	found := map[string][]bridge.Offer{}
 	errs := c.each(func(r *region) error {
