@@ -2,7 +2,7 @@
 # Boot script of a machine rented by Spillway: closes the metadata service to
 # jobs, fetches the agent, and runs it. It holds no secret but a ticket that is
 # good for one enrolment of this very machine. Whatever happens to the agent, it
-# switches the machine off at the end of the rental.
+# switches the machine off, or gives it back, at the end of the rental.
 set -u
 umask 077
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -28,7 +28,14 @@ left=$((expires - $(date +%s)))
 [ "$left" -gt 300 ] || left=300
 off_at=$(($(uptime_s) + left))
 
+# off ends the machine: one that was lent to us is given back, any other is
+# switched off.
 off() {
+	if [ -e "$dir/release" ]; then
+		say "$1: give the machine back"
+		"$dir/release"
+		return
+	fi
 	say "$1: power off"
 	poweroff || poweroff -f || shutdown -h now
 }
@@ -116,7 +123,7 @@ cat >"$dir/ca.pem" <<'CA'
 CA
 say "boot"
 watch_end &
-close_metadata
+[ -e "$dir/instance" ] || close_metadata # A machine that was told who it is asks no service.
 [ "$(uname -m)" = "$arch" ] || give_up "the agent is for $arch, this machine is $(uname -m)"
 again fetch_agent
 say "start the agent"

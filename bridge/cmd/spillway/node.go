@@ -26,7 +26,8 @@ type nodeCmd struct {
 func (nodeCmd) Help() string {
 	return `This is the agent of a rented machine. The boot script starts it as root; there is no need to run it by hand. It enrols,
 checks whether the machine is fit, starts slurmd, follows the cloud's notices and reports. It switches the machine off
-at the end of the rental, when the rental has ended, or when the bridge is silent and nothing runs.
+at the end of the rental, when the rental has ended, or when the bridge is silent and nothing runs; a machine that was lent over
+SSH (spillway plugin pool) is cleaned and given back in place of that.
 
 Programs in /etc/spillway/stage.d run before the checks, in the order of their names; one that fails makes the machine
 unfit. Each has ten minutes, or what a line "# spillway-limit: 30m" in it says. /etc/spillway/ready is asked until it
@@ -46,11 +47,24 @@ func (c *nodeCmd) Run(a *app) error {
 	}
 	defer link.Close()
 	agent := node.New(node.Options{
-		Bridge: link, Member: &slurm.Member{Log: log}, Clouds: node.TheClouds(), Dir: c.Dir, TicketFile: c.Ticket,
+		Bridge: link, Member: &slurm.Member{Log: log}, Clouds: append([][]node.Cloud{{node.NewOwned(c.Dir)}}, node.TheClouds()...), Dir: c.Dir, TicketFile: c.Ticket,
 		Expires: time.Unix(c.Expires, 0).UTC(), Stale: c.Stale, Site: node.TheSite(), Clock: node.BootClock, Now: utcNow,
-		Off: func(why string) { powerOff(log, why) }, Stopping: systemStops, Log: log,
+		Off: func(why string) { endMachine(log, c.Dir, why) }, Stopping: systemStops, Log: log,
 	})
 	return agent.Run(a.ctx)
+}
+
+// endMachine gives an owned machine back, and switches any other off.
+func endMachine(log *slog.Logger, dir, why string) {
+	owned, err := node.GiveBack(dir)
+	switch {
+	case err != nil:
+		log.Error("give the machine back", "why", why, "err", err)
+	case owned:
+		log.Warn("give the machine back", "why", why)
+	default:
+		powerOff(log, why)
+	}
 }
 
 // powerOff switches the machine off, in the ways that machines know.
