@@ -15,7 +15,7 @@ import (
 // crowd submits n jobs of one machine each and returns how to ask whether all of
 // them are in a state.
 func (w *world) crowd(n int, work time.Duration) func(state string) func() bool {
-	w.terms.Most = n
+	w.terms.Most, w.budgets[0].Limit = 10*n, usd(1e6) // neither keeps anybody from buying twice
 	w.a.setup(func(c *cloud) {
 		for _, p := range c.pools {
 			p.stock = 2 * n
