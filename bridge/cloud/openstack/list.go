@@ -30,10 +30,13 @@ func (c *Cloud) servers(ctx context.Context, opts servers.ListOpts) (all []machi
 		return nil, false, err
 	}
 	whole = true
-	pages, seen := 0, map[string]bool{}
+	read, seen := map[string]bool{}, map[string]bool{}
 	err = servers.List(client, opts).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
-		if pages++; pages > pagesLimit {
-			return false, errEndless
+		if p, ok := page.(servers.ServerPage); ok {
+			if read[p.URL.String()] || len(read) > pagesLimit {
+				return false, errEndless
+			}
+			read[p.URL.String()] = true
 		}
 		list, err := servers.ExtractServers(page)
 		if err != nil {
