@@ -63,6 +63,7 @@ type Cloud struct {
 	Name      string     `json:"name"`
 	Local     *Local     `json:"local,omitempty"`
 	OpenStack *OpenStack `json:"openstack,omitempty"`
+	AWS       *AWS       `json:"aws,omitempty"`
 	Plugin    *Plugin    `json:"plugin,omitempty"`
 	// Provider is what the site knows of the cloud and no call to it says.
 	Provider bridge.Provider `json:"provider,omitzero"`

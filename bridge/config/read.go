@@ -136,9 +136,13 @@ func (r *reader) clouds(n strict.Node) {
 				c.OpenStack = &OpenStack{}
 				r.openStack(n, c.OpenStack)
 			}),
+			strict.May("aws", awsExample, func(n strict.Node) {
+				c.AWS = &AWS{}
+				r.aws(n, c.AWS)
+			}),
 		}, provider(&c.Provider)...)...)
 		if c.kinds() != 1 {
-			e.With("local: {url: http://127.0.0.1:7070, token_file: north.token}").Refuse("needs exactly one kind of cloud: local, openstack or plugin")
+			e.With("local: {url: http://127.0.0.1:7070, token_file: north.token}").Refuse("needs exactly one kind of cloud: aws, local, openstack or plugin")
 		}
 		once(e, lines, c.Name, "cloud")
 		r.config.Clouds = append(r.config.Clouds, c)
@@ -274,7 +278,7 @@ func secureAddress(dst *string) func(strict.Node) {
 // kinds is how many kinds a cloud is of.
 func (c *Cloud) kinds() int {
 	n := 0
-	for _, is := range []bool{c.Local != nil, c.OpenStack != nil, c.Plugin != nil} {
+	for _, is := range []bool{c.Local != nil, c.AWS != nil, c.OpenStack != nil, c.Plugin != nil} {
 		if is {
 			n++
 		}

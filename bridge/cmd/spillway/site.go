@@ -106,6 +106,9 @@ func (s *site) cloud(c *config.Cloud) (engine.Cloud, error) {
 	if c.OpenStack != nil {
 		return openStackOf(c)
 	}
+	if c.AWS != nil {
+		return awsOf(c)
+	}
 	file := c.Local.Token.File()
 	if file == "" {
 		var err error
