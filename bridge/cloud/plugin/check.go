@@ -96,6 +96,8 @@ func checkOffer(o *wire.Offer) error {
 		return errors.New("gpus, disk_mib: less than nothing")
 	case (o.GPUs > 0) != (o.GPUType != ""):
 		return errors.New("gpu_type: belongs to gpus, and gpus to it")
+	case !bridge.Network(o.Network).Valid():
+		return fmt.Errorf("network: %q is none of 25g, 100g, rdma", o.Network)
 	case o.SampledAt.IsZero():
 		return errors.New("sampled_at: missing; a price without its time is not one")
 	case o.MaxAge <= 0:

@@ -25,7 +25,7 @@ func (c *Cloud) offer(o *wire.Offer) bridge.Offer {
 		Pool:     bridge.Pool{Cloud: c.config.Name, Region: o.Region, Zone: o.Zone, Type: o.Type, Market: bridge.Market(o.Market)},
 		Shape:    bridge.Shape{CPUs: o.CPUs, MemoryMiB: o.MemoryMiB, DiskMiB: o.DiskMiB, GPUs: o.GPUs, GPUType: o.GPUType},
 		Features: o.Features, Rate: rate, SampledAt: o.SampledAt.UTC(), MaxAge: time.Duration(o.MaxAge), Boot: time.Duration(o.Boot),
-		Available: available, Step: cmp.Or(time.Duration(o.Step), time.Second), Minimum: time.Duration(o.Minimum), Notice: time.Duration(o.Notice),
+		Network: bridge.Network(o.Network), Available: available, Step: cmp.Or(time.Duration(o.Step), time.Second), Minimum: time.Duration(o.Minimum), Notice: time.Duration(o.Notice),
 	}
 }
 

@@ -36,7 +36,7 @@ type commands struct {
 	Budget      budgetCmd      `cmd:"" group:"ask" help:"What one project may spend, and what holds money there."`
 	Report      reportCmd      `cmd:"" group:"ask" help:"What a project spent in this day, week or month, with a forecast."`
 	Prices      pricesCmd      `cmd:"" group:"ask" help:"What machines cost now."`
-	Clouds      cloudsCmd      `cmd:"" group:"ask" help:"What each cloud answered last, and what may be rented there now."`
+	Clouds      cloudsCmd      `cmd:"" group:"ask" help:"How clouds and their pools are, and what they answered."`
 	Plan        planCmd        `cmd:"" group:"ask" help:"What would be done now and why; nothing is done."`
 	News        newsCmd        `cmd:"" group:"ask" help:"What happened; with --follow, as it happens."`
 	Status      statusCmd      `cmd:"" group:"ask" help:"How Spillway is, and what it sees."`
@@ -59,9 +59,10 @@ type commands struct {
 	Bill        billCmd        `cmd:"" group:"site" help:"Compare a provider's bill with the books, and correct them by it."`
 	Doctor      doctorCmd      `cmd:"" group:"site" help:"Look for what is in the way on this cluster, and print the lines to change."`
 	Adopt       adoptCmd       `cmd:"" group:"site" help:"Rebuild a lost store from the machines that the clouds list."`
-	Cloud       cloudCmd       `cmd:"" group:"site" help:"Clouds: try one, or a plugin for one."`
+	Cloud       cloudCmd       `cmd:"" group:"site" help:"Clouds: examine one, try one, or a plugin for one."`
 	Drill       drillCmd       `cmd:"" group:"site" help:"Try an offer out: rent one machine, run a probe on it, give it back."`
 	Bot         botCmd         `cmd:"" group:"site" help:"The Slack bot: its doctor, the local Slack's page."`
+	Plugin      pluginCmd      `cmd:"" group:"site" help:"The plugins that come with Spillway: machines by SSH, machines by ticket."`
 	CheckConfig checkConfigCmd `cmd:"" group:"site" help:"Read configuration and policy, and say every mistake."`
 	Localcloud  localcloudCmd  `cmd:"" group:"site" help:"A cloud on this host, for tests and demonstrations."`
 	Slackd      slackdCmd      `cmd:"" group:"site" help:"A Slack on this host with a web page, for tests and demonstrations."`
@@ -141,7 +142,7 @@ func newParser(c *commands, out, errs io.Writer) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("spillway"), kong.Description(about), kong.Writers(out, errs), kong.Exit(func(code int) { panic(leave(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
-		kong.Vars{"socket": defaultSocket},
+		kong.Vars{"socket": defaultSocket, "pluginstate": pluginState},
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "ask", Title: "Ask:"}, {Key: "rent", Title: "Rent and decide:"}, {Key: "site", Title: "Run it:"},
 		}),

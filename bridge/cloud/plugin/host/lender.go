@@ -30,6 +30,8 @@ type Lender[T any] struct {
 const (
 	// atOnce is how many machines are spoken to together.
 	atOnce = 32
+	// roundMost is how long one round over all machines may take.
+	roundMost = 35 * time.Second
 	// pauseMost is the longest pause between two tries on a machine.
 	pauseMost = time.Minute
 )
@@ -63,6 +65,8 @@ func (l *Lender[T]) Advance(ctx context.Context, hurry bool, pick func(*Loan) bo
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, roundMost, fmt.Errorf("not done within %s", roundMost))
+	defer cancel()
 	now := l.Now()
 	var all errgroup.Group
 	all.SetLimit(atOnce)

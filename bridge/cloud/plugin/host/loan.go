@@ -32,7 +32,8 @@ type Machine struct {
 	Phase    Phase     `json:"phase"`
 	Launched time.Time `json:"launched,omitzero"` // it costs from then
 	Stopped  time.Time `json:"stopped,omitzero"`
-	Said     string    `json:"said,omitempty"` // why the last try did not work
+	Fault    string    `json:"fault,omitempty"` // why it ended by itself
+	Said     string    `json:"said,omitempty"`  // why the last try did not work
 	Tries    int       `json:"tries,omitempty"`
 	Tried    time.Time `json:"tried,omitzero"`
 }
@@ -108,6 +109,7 @@ func (l *Loan) Shown() []wire.Machine {
 		out = append(out, wire.Machine{
 			ID: m.ID, Region: l.Region, Zone: l.Zone, Type: l.Type, Market: string(bridge.OnDemand), State: string(states[m.Phase]),
 			Address: m.Host.Address, Tags: l.Tags, Token: l.Token, Rate: l.Rate, Launched: m.Launched, Stopped: m.Stopped,
+			Fault: m.Fault,
 		})
 	}
 	return out

@@ -26,8 +26,8 @@ boot_id() { cat /proc/sys/kernel/random/boot_id; }
 
 # lock keeps two of us apart; it is let go with the process.
 lock() {
-	mkdir -p "$base" || fail "cannot write to $base"
-	exec 9>"$base/owned.lock" || fail "cannot write to $base"
+	# It stays: a lock file that is removed is no lock for those who wait.
+	exec 9>/run/spillway-owned.lock || fail "cannot write to /run"
 	flock -w 20 9 || fail "another is at work on this machine"
 }
 
@@ -210,7 +210,6 @@ release() {
 	fi
 	# Whose it is goes last: until then all of this is done again.
 	mv "$own/id" "$own/was" && rm -rf "$own" || fail "cannot remove $own"
-	rm -f "$base/owned.lock"
 	rmdir "$base" 2>/dev/null
 	done_with released
 }

@@ -131,6 +131,7 @@ type Offer struct {
 	GPUs      int       `json:"gpus,omitempty"`
 	GPUType   string    `json:"gpu_type,omitempty"`
 	Features  []string  `json:"features,omitempty"`
+	Network   string    `json:"network,omitempty"` // class: 25g, 100g or rdma
 	Rate      Rate      `json:"rate"`
 	SampledAt time.Time `json:"sampled_at"`
 	MaxAge    Duration  `json:"max_age"`

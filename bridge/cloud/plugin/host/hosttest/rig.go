@@ -80,7 +80,7 @@ func StartOn(t testing.TB, dir string, image sandbox.Image, network *sandbox.Net
 		})
 	}
 	for i := range r.Hosts {
-		r.await(t, &r.Hosts[i])
+		r.await(t, i)
 	}
 	return r
 }
@@ -105,7 +105,7 @@ func (r *Rig) machine(t testing.TB, i int) *sandbox.Machine {
 			{Path: "/etc/spillway-ssh/authorized_keys", Data: []byte(r.read(t, "key.pub")), Mode: 0o644},
 			{Path: "/etc/spillway-ssh/sshd_config", Data: []byte(sshdConfig)},
 		},
-		Init: []byte("#!/bin/sh\nmkdir -p /run/sshd\nexec /usr/sbin/sshd -D -f /etc/spillway-ssh/sshd_config -E /var/log/sshd.log\n"),
+		Init: []byte("#!/bin/sh\numask 022\nmkdir -p /run/sshd\nexec /usr/sbin/sshd -D -f /etc/spillway-ssh/sshd_config -E /var/log/sshd.log\n"),
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, m.Stop(context.Background())) })
@@ -113,9 +113,9 @@ func (r *Rig) machine(t testing.TB, i int) *sandbox.Machine {
 }
 
 // await waits until a machine lets us in.
-func (r *Rig) await(t testing.TB, h *host.Host) {
+func (r *Rig) await(t testing.TB, i int) {
 	t.Helper()
-	shell := &host.Shell{Dir: r.Dir}
+	shell, h := &host.Shell{Dir: r.Dir}, &r.Hosts[i]
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for {
@@ -125,7 +125,9 @@ func (r *Rig) await(t testing.TB, h *host.Host) {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("no way in to %s: %v", h.Name, err)
+			console, _ := os.ReadFile(r.Machines[i].Console())             // it says why, if there is one
+			log, _ := os.ReadFile(r.Machines[i].Path("/var/log/sshd.log")) // as does this
+			t.Fatalf("no way in to %s: %v\n%s%s", h.Name, err, console, log)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
