@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // mutants are all of them.
-var mutants = slices.Concat(intents, views, strangers, ends, funds, people, times)
+var mutants = slices.Concat(intents, views, strangers, ends, funds, people, times, cloudy)
 
 // Folders of tests.
 const (
