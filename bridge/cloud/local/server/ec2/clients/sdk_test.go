@@ -1,4 +1,4 @@
-package ec2_test
+package clients_test
 
 import (
 	"encoding/json"
