@@ -16,7 +16,15 @@ type Pace struct {
 	Done     time.Duration // of that, safe in a checkpoint
 	Restart  time.Duration // what a new machine costs: boot and restoring
 	Loss     time.Duration // what a reclaim costs: the time between two checkpoints
+	// Stays says that a job is not taken off on demand again, so that going there
+	// costs the rest of its work at the full price: it waits longer for spot.
+	Stays bool
 }
+
+// searchPart is the part of the time between even progress and the last moment
+// in which a job that stays on demand looks for machines there too: a replay of
+// nine zones costs the less the later it begins, and the time is left to find some.
+const searchPart = 8
 
 // Course says on which market a job with a deadline goes on.
 type Course string
@@ -46,7 +54,11 @@ func (p *Pace) Course(now time.Time) Course {
 func (p *Pace) Turns() (behind, last time.Time) {
 	left := max(p.Work-p.Done, 0)
 	last = p.Deadline.Add(-left - 2*max(p.Restart, 0) - max(p.Loss, 0))
-	return p.Start.Add(scale(p.Deadline.Sub(p.Start), p.Done, p.Work)), last
+	behind = p.Start.Add(scale(p.Deadline.Sub(p.Start), p.Done, p.Work))
+	if p.Stays && last.After(behind) {
+		behind = last.Add(-last.Sub(behind) / searchPart)
+	}
+	return behind, last
 }
 
 // Leaves reports whether a job that runs on demand may go back to spot: it is
@@ -73,7 +85,7 @@ func scale(d, part, whole time.Duration) time.Duration {
 // paceOf is the pace of a demand; false where it has no deadline, or policy
 // does not go by it.
 func paceOf(d *Demand, t *Terms, ck *Checkpoint, boot time.Duration) (Pace, bool) {
-	p := Pace{Start: d.Submitted, Deadline: d.Deadline, Work: t.Work, Restart: boot, Loss: ck.Every}
+	p := Pace{Start: d.Submitted, Deadline: d.Deadline, Work: t.Work, Restart: boot, Loss: ck.Every, Stays: true}
 	if p.Work == 0 {
 		p.Work = d.TimeLimit
 	}

@@ -14,7 +14,7 @@ func TestPaceKeepsTheDeadline(t *testing.T) {
 		minutes := func(label string, least, most int) time.Duration {
 			return time.Duration(rapid.IntRange(least, most).Draw(t, label)) * time.Minute
 		}
-		p := Pace{Start: noon, Work: minutes("work", 1, 3000), Restart: minutes("restart", 0, 20), Loss: minutes("loss", 0, 60)}
+		p := Pace{Start: noon, Work: minutes("work", 1, 3000), Restart: minutes("restart", 0, 20), Loss: minutes("loss", 0, 60), Stays: rapid.Bool().Draw(t, "stays")}
 		p.Deadline = noon.Add(p.Work + 2*p.Restart + p.Loss + minutes("slack", 0, 3000))
 		p.Done = time.Duration(rapid.Int64Range(0, int64(p.Work)).Draw(t, "done"))
 		now := noon.Add(minutes("now", 0, 6000))
@@ -36,7 +36,7 @@ func TestPaceKeepsTheDeadline(t *testing.T) {
 func TestPaceTurnsOnce(t *testing.T) {
 	order := map[Course]int{CourseSpot: 0, CourseAny: 1, CourseOnDemand: 2}
 	rapid.Check(t, func(t *rapid.T) {
-		p := Pace{Start: noon, Deadline: noon.Add(time.Duration(rapid.IntRange(1, 100).Draw(t, "hours")) * time.Hour), Work: 10 * time.Hour, Restart: 5 * time.Minute, Loss: 15 * time.Minute}
+		p := Pace{Start: noon, Deadline: noon.Add(time.Duration(rapid.IntRange(1, 100).Draw(t, "hours")) * time.Hour), Work: 10 * time.Hour, Restart: 5 * time.Minute, Loss: 15 * time.Minute, Stays: rapid.Bool().Draw(t, "stays")}
 		p.Done = time.Duration(rapid.Int64Range(0, int64(p.Work)).Draw(t, "done"))
 		last := 0
 		for h := range 110 {

@@ -2,14 +2,10 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"spillway.sh/spillway/bridge"
 )
-
-// poolReclaimed is the code of a pool that rests because it took a machine back.
-const poolReclaimed = "reclaimed"
 
 // weigh learns from what has just become of a rental's spot machines: how long
 // they lived, and which were taken. A pool that takes one back rests as a
@@ -29,8 +25,7 @@ func (e *Engine) weigh(ctx context.Context, c *cycle, before, r *bridge.Rental) 
 		}
 		if taken > 0 {
 			rest := bridge.HazardOf(m.Hazards, r.Pool).Rest(c.now, e.limits.PoolDown, e.limits.PoolMost)
-			h := healthOf(m, r.Pool)
-			h.DownUntil, h.Code = later(h.DownUntil, c.now.Add(rest)), poolReclaimed
+			m.Pools = bridge.Rested(m.Pools, r.Pool, bridge.CodeReclaimed, c.now, rest)
 		}
 	})
 }
@@ -53,14 +48,4 @@ func fate(before, r *bridge.Rental) (taken int, lived time.Duration) {
 		}
 	}
 	return taken, lived
-}
-
-// healthOf finds what the marks know of a pool, or makes room for it.
-func healthOf(m *bridge.Marks, p bridge.Pool) *bridge.PoolHealth {
-	i := slices.IndexFunc(m.Pools, func(h bridge.PoolHealth) bool { return h.Pool == p })
-	if i < 0 {
-		m.Pools = append(m.Pools, bridge.PoolHealth{Pool: p})
-		i = len(m.Pools) - 1
-	}
-	return &m.Pools[i]
 }

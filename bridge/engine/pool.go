@@ -32,12 +32,7 @@ func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bri
 		news = append(news, c.setAside(about, cause))
 	}
 	return e.remember(ctx, c, func(m *bridge.Marks) {
-		e.forgive(c, m)
-		h := healthOf(m, about)
-		h.At, h.Kind = c.now, kind
-		rest := max(min(first<<min(h.Failures, 20), e.limits.PoolMost), first)
-		h.Failures++
-		h.DownUntil, h.Code = c.now.Add(rest), code
+		m.Pools = bridge.Refused(m.Pools, about, kind, code, c.now, first, e.limits.PoolMost)
 	}, news...)
 }
 
@@ -75,34 +70,15 @@ func (c *cycle) setAside(about bridge.Pool, cause error) bridge.News {
 	}
 }
 
-// forgive forgets the refusals of a pool when so many of the longest rests went
-// by without another one.
-func (e *Engine) forgive(c *cycle, m *bridge.Marks) {
-	m.Pools = slices.DeleteFunc(m.Pools, func(h bridge.PoolHealth) bool {
-		return !h.DownUntil.After(c.now) && c.now.Sub(h.At) >= time.Duration(max(h.Failures, 1))*e.limits.PoolMost
-	})
-}
-
-// poolUp makes one refusal of a pool good, as it has just delivered, and all
-// of what covers it. So a pool that comes and goes rests longer each time. That
-// it takes machines back is not made good by one that was under way.
+// poolUp remembers that a pool has just delivered.
 func (e *Engine) poolUp(ctx context.Context, c *cycle, p bridge.Pool) error {
 	e.memory.replies.note("create/"+p.String(), c.now, nil)
-	refused := func(h bridge.PoolHealth) bool {
-		return h.Pool.Covers(p) && (h.Code != poolReclaimed || !h.DownUntil.After(c.now))
-	}
-	known := slices.ContainsFunc(c.marks.Pools, refused)
+	known := slices.ContainsFunc(c.marks.Pools, func(h bridge.PoolHealth) bool { return h.Pool.Covers(p) })
 	if !known && len(c.marks.Failures) == 0 {
 		return nil
 	}
 	return e.remember(ctx, c, func(m *bridge.Marks) {
-		m.Pools = slices.DeleteFunc(m.Pools, func(h bridge.PoolHealth) bool {
-			return refused(h) && (h.Pool != p || h.Failures <= 1)
-		})
-		if i := slices.IndexFunc(m.Pools, refused); i >= 0 {
-			m.Pools[i].Failures--
-			m.Pools[i].DownUntil = c.now
-		}
+		m.Pools = bridge.Delivered(m.Pools, p, c.now)
 		if len(m.Failures) > 0 {
 			m.Failures = m.Failures[1:] // a success pays for one failure
 		}

@@ -12,6 +12,9 @@ type Job struct {
 	Deadline time.Duration // after its start
 	Restart  time.Duration // before a new machine computes: boot and restoring
 	Every    time.Duration // between two checkpoints
+	// Move is what it costs to bring its checkpoint to another region, as part of
+	// what the work costs on demand.
+	Move float64
 }
 
 // Outcome is what a run of a job came to.
@@ -19,7 +22,9 @@ type Outcome struct {
 	Cost     float64       // as part of what the work costs on demand
 	Finished time.Duration // after its start
 	Lost     time.Duration // computed and not in a checkpoint when the machine was taken
+	Egress   float64       // of the cost
 	Reclaims int
+	Moves    int // to another region
 	Late     bool
 }
 
@@ -56,6 +61,7 @@ func Run(j Job, ts []Trace, start int, s Strategy) Outcome {
 	var booting time.Duration
 	cost := time.Duration(0) // on demand, at full price
 	spot := time.Duration(0)
+	region := "" // its checkpoint is in
 	for v.Done < j.Work && v.Now < 4*j.Deadline {
 		for i := range ts {
 			v.Has[i] = ts[i].Has[(start+int(v.Now/Step))%len(ts[i].Has)]
@@ -69,7 +75,15 @@ func Run(j Job, ts []Trace, start int, s Strategy) Outcome {
 		}
 		if to := s.Choose(&v); to != v.At {
 			v.At, booting = to, j.Restart
-			v.Safe = v.Done // a move by choice saves first
+			v.Safe = v.Done               // a move by choice saves first
+			if to.Market == bridge.Spot { // on demand is had in every region
+				if r := ts[to.Zone].Region(); r != region {
+					if region != "" && v.Done > 0 {
+						out.Moves++
+					}
+					region = r
+				}
+			}
 		}
 		if v.At.Market != "" {
 			if v.At.Market == bridge.Spot {
@@ -84,7 +98,8 @@ func Run(j Job, ts []Trace, start int, s Strategy) Outcome {
 		}
 		v.Now += Step
 	}
-	out.Cost = (cost.Hours() + spotPrice*spot.Hours()) / j.Work.Hours()
+	out.Egress = float64(out.Moves) * j.Move
+	out.Cost = (cost.Hours()+spotPrice*spot.Hours())/j.Work.Hours() + out.Egress
 	out.Finished, out.Late = v.Now, v.Now > j.Deadline+Step
 	return out
 }

@@ -34,6 +34,12 @@ func median(v []float64) float64 {
 	return s[len(s)/2]
 }
 
+// long is what one in twenty is longer than.
+func long(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	return s[len(s)*19/20]
+}
+
 func share(has []bool) float64 {
 	n := 0
 	for _, h := range has {

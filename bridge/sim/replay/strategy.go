@@ -53,7 +53,7 @@ func (Greedy) Taken(int, time.Duration) {}
 
 // Progress is the rule of bridge.Pace, with what bridge.Hazard learns of each
 // zone. With Stay it never leaves on demand, as the engine does not either: it
-// would have to take a running job off.
+// would have to take a running job off; so it goes there late.
 type Progress struct {
 	Stay    bool
 	hazards []bridge.Hazard
@@ -87,6 +87,7 @@ func (s *Progress) Choose(v *View) Place {
 		return v.At
 	}
 	p := v.pace()
+	p.Stays = s.Stay
 	course := p.Course(v.now())
 	if v.At.Market == bridge.OnDemand && (s.Stay || !p.Leaves(v.now())) || course == bridge.CourseOnDemand {
 		return Place{Market: bridge.OnDemand}

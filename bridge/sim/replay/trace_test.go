@@ -13,11 +13,11 @@ import (
 // measured is one zone of the table.
 type measured struct {
 	Zone
-	upMean, upMedian, downMean float64 // hours
+	upMean, upMedian, upLong, downMean float64 // hours; long: one run in twenty is longer
 }
 
-// nine are the zones of the probes of 2023, with what was measured of them.
-func nine(t testing.TB) []measured {
+// table is the table of statistics, by column.
+func table(t testing.TB) []map[string]string {
 	t.Helper()
 	f, err := os.Open("testdata/spot-availability-stats.csv")
 	if err != nil {
@@ -28,24 +28,41 @@ func nine(t testing.TB) []measured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	column := map[string]int{}
-	for i, name := range rows[0] {
-		column[name] = i
-	}
-	var out []measured
+	var out []map[string]string
 	for _, row := range rows[1:] {
-		if !strings.Contains(row[0], "1-node/aws-02-15-2023") {
+		named := map[string]string{}
+		for i, name := range rows[0] {
+			named[name] = row[i]
+		}
+		out = append(out, named)
+	}
+	return out
+}
+
+func number(t testing.TB, row map[string]string, name string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(row[name], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func nameIn(row map[string]string) string {
+	zone, _, _ := strings.Cut(path.Base(row["trace"]), "_")
+	return zone
+}
+
+// nine are the zones of the probes of 2023, with what was measured of them.
+func nine(t testing.TB) []measured {
+	t.Helper()
+	var out []measured
+	for _, row := range table(t) {
+		if !strings.Contains(row["trace"], "1-node/aws-02-15-2023") {
 			continue
 		}
-		number := func(name string) float64 {
-			v, err := strconv.ParseFloat(row[column[name]], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return v
-		}
-		zone, _, _ := strings.Cut(path.Base(row[0]), "_")
-		out = append(out, measured{Zone{zone, number("avail_all_nodes")}, number("up_mean_h"), number("up_p50_h"), number("down_mean_h")})
+		n := func(name string) float64 { return number(t, row, name) }
+		out = append(out, measured{Zone{nameIn(row), n("avail_all_nodes")}, n("up_mean_h"), n("up_p50_h"), n("up_p95_h"), n("down_mean_h")})
 	}
 	if len(out) != 9 {
 		t.Fatalf("the table has %d zones, want 9", len(out))
@@ -72,16 +89,57 @@ func TestTracesAreLikeTheMeasuredOnes(t *testing.T) {
 		t.Logf("%s up %.3f (%.3f), run %.2f h (%.2f), median %.2f h (%.2f), down %.2f h (%.2f)", m.Name, share(traces[i].Has), m.Up, mean(up), m.upMean, median(up), m.upMedian, mean(down), m.downMean)
 		near(t, m.Name+": share of time up", share(traces[i].Has), m.Up, 0.09)
 		within(t, m.Name+": mean run up, hours", mean(up), m.upMean, 2)
+		within(t, m.Name+": one run up in twenty, hours", long(up), m.upLong, 4) // the steadiest zone is made less steady than it was
 		if median(up) > mean(up)/2 {
 			t.Errorf("%s: the median run of %.2f h is not far below the mean of %.2f h: no heavy tail", m.Name, median(up), mean(up))
 		}
 	}
 	same, apart := correlations(traces)
+	t.Logf("inside a region %.3f, across %.3f, any of nine %.4f, of us-west-2 %.4f, of us-east-1 %.4f", same, apart, share(anyOf(traces)), share(anyOf(traces[6:])), share(anyOf(traces[:4])))
 	near(t, "correlation inside a region", same, 0.43, 0.08)
 	near(t, "correlation across regions", apart, 0.14, 0.06)
 	near(t, "any of nine up", share(anyOf(traces)), 0.992, 0.012)
 	near(t, "any of us-west-2 up", share(anyOf(traces[6:])), 0.961, 0.025)
 	near(t, "any of us-east-1 up", share(anyOf(traces[:4])), 0.713, 0.10)
+	none := 1.0
+	for _, z := range traces[6:] {
+		none *= 1 - z.Up
+	}
+	if drawnApart := 1 - none; drawnApart < 0.998 || share(anyOf(traces[6:])) > drawnApart-0.01 {
+		t.Errorf("us-west-2 is up %.4f of the time; zones drawn apart are far too kind with %.4f", share(anyOf(traces[6:])), drawnApart)
+	}
+}
+
+// TestGangsFindRoomAsSeldomAsMeasured holds what is made of several nodes against
+// the three zones in which one and sixteen were probed, months apart.
+func TestGangsFindRoomAsSeldomAsMeasured(t *testing.T) {
+	one, sixteen := map[string]float64{}, map[string]float64{}
+	for _, row := range table(t) {
+		switch {
+		case strings.Contains(row["trace"], "availability/1-node/aws-02-15-2023"):
+			one[nameIn(row)] = number(t, row, "avail_all_nodes")
+		case strings.Contains(row["trace"], "availability/16-node"):
+			sixteen[nameIn(row)] = number(t, row, "avail_all_nodes")
+		}
+	}
+	fall := 0.0
+	for zone, all := range sixteen {
+		fall += (quantile(one[zone]) - quantile(all)) / 4 // sixteen is four doublings
+		traces := GangTraces([]Zone{{zone, one[zone]}}, 20158*6, 7, 16)
+		near(t, zone+": sixteen nodes up", share(traces[0].Has), all, 0.20)
+	}
+	near(t, "fall of a doubling", fall/float64(len(sixteen)), perDoubling, 0.002)
+	if len(sixteen) != 3 {
+		t.Errorf("the table has %d zones with sixteen nodes, want 3", len(sixteen))
+	}
+	four := GangTraces(zonesOf(nine(t)), 20158*6, 7, 4)
+	for i, tr := range Traces(zonesOf(nine(t)), 20158*6, 7) {
+		for k := range tr.Has {
+			if four[i].Has[k] && !tr.Has[k] {
+				t.Fatalf("%s has four nodes at step %d and not one", tr.Name, k)
+			}
+		}
+	}
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
