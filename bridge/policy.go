@@ -70,7 +70,7 @@ type Terms struct {
 	// freshness is not asked for.
 	Checkpoint *CheckpointRule `json:"checkpoint,omitempty"`
 	// Progress chooses the market of a job with a deadline by how far it is:
-	// spot while it is ahead, on demand when it falls behind.
+	// spot while there is time, on demand before it would be late.
 	Progress bool `json:"progress,omitempty"`
 	// Work is how long a job with a deadline computes in all; zero: its time limit.
 	Work time.Duration `json:"work,omitempty"`
