@@ -77,7 +77,15 @@ func GPUTakes(want, has string) bool {
 	if want == has {
 		return true
 	}
+	if want == "" || has == "" {
+		return false
+	}
 	w, h := modelOf(want), modelOf(has)
+	return w.takes(h)
+}
+
+// takes is GPUTakes of two names that are known; nobody takes what is not.
+func (w gpuName) takes(h gpuName) bool {
 	if w.name == "" || h.name == "" {
 		return false
 	}

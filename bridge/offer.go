@@ -92,7 +92,7 @@ func (o *Offer) Holds(s *Shape) bool { return provides(&o.Shape, o.Features, s) 
 // provides reports whether a machine that is yet to be rented can take one node
 // of shape s: its GPUs are whatever the scheduler will be told to call them.
 func provides(h *Shape, features []string, s *Shape) bool {
-	return (s.GPUs == 0 || s.GPUType == "" || GPUTakes(s.GPUType, h.GPUType)) && suffices(h, features, s)
+	return suffices(h, features, s) && (s.GPUs == 0 || s.GPUType == "" || GPUTakes(s.GPUType, h.GPUType))
 }
 
 // satisfies reports whether a machine that is in the scheduler with h and features
