@@ -5,7 +5,8 @@
 #
 #   packages.sh demo    network namespaces and the builder of the Slurm image
 #   packages.sh test    the same, what the tests look through, a browser with
-#                       fonts (Node.js itself comes with the npm packages), and
+#                       fonts (Node.js itself comes with the npm packages),
+#                       Amazon's own clients, which judge the local cloud, and
 #                       a Prometheus, whose service is masked: tests run its program
 set -eu
 
@@ -14,6 +15,7 @@ demo) want="mmdebstrap ip:iproute2 nsenter:util-linux" ;;
 test)
 	noto=/usr/share/fonts
 	want="mmdebstrap ip:iproute2 nsenter:util-linux strace gcc curl npm chromium fc-match:fontconfig prometheus"
+	want="$want /usr/bin/aws:awscli /usr/lib/python3/dist-packages/boto3:python3-boto3"
 	want="$want $noto/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk $noto/truetype/noto/NotoColorEmoji.ttf:fonts-noto-color-emoji"
 	;;
 *) echo "usage: packages.sh demo|test" >&2; exit 2 ;;

@@ -237,6 +237,8 @@ func (s *sdk) do(t *testing.T, l line) reply {
 			r.Status = sent.HTTPStatusCode()
 		}
 		return r
+	case errors.As(err, &sent):
+		return reply{Code: "not EC2's", Status: sent.HTTPStatusCode(), Message: err.Error()}
 	default:
 		return reply{Code: "client", Message: err.Error()}
 	}

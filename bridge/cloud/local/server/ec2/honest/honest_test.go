@@ -61,16 +61,16 @@ func (v *visitor) places(t *testing.T) {
 	}
 	named := []string{"$IMAGE", images.Images[0].ImageId}
 	for _, s := range subnets.Subnets {
-		name := map[string]string{"us-east-1a": "$SUBNET", "us-east-1b": "$OTHERSUBNET"}[s.AvailabilityZone]
-		named = append(named, name, s.SubnetId)
+		if name := map[string]string{"us-east-1a": "$SUBNET", "us-east-1b": "$OTHERSUBNET"}[s.AvailabilityZone]; name != "" {
+			named = append(named, name, s.SubnetId)
+		}
 	}
 	v.ids = strings.NewReplacer(named...)
 	v.desk.take()
 }
 
-// walk takes one step. A client that is spared it is told nothing.
-func (v *visitor) walk(t *testing.T, s *step) *told {
-	t.Helper()
+// line is a step in the words of the visitor's own world.
+func (v *visitor) line(s *step) line {
 	params := v.ids.Replace(s.params)
 	for i, id := range v.desk.machines() {
 		params = strings.ReplaceAll(params, fmt.Sprintf(`"$%d"`, i+1), `"`+id+`"`)
@@ -82,7 +82,13 @@ func (v *visitor) walk(t *testing.T, s *step) *told {
 	if s.region != "" {
 		l.Region = s.region
 	}
-	who := v.who
+	return l
+}
+
+// walk takes one step. A client that is spared it is told nothing.
+func (v *visitor) walk(t *testing.T, s *step) *told {
+	t.Helper()
+	l, who := v.line(s), v.who
 	if s.secret != "" {
 		who = v.wrong
 	}

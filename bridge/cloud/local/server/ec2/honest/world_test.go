@@ -71,7 +71,6 @@ type asked struct {
 // desk is a server that notes what it is asked.
 type desk struct {
 	t      *testing.T
-	server *server.Server
 	url    string // of the cloud
 	secret string
 	key    string
@@ -79,7 +78,6 @@ type desk struct {
 	mu     sync.Mutex
 	asked  []asked
 	bodies []string // of answers to RunInstances
-	codes  map[string]int
 }
 
 func open(t *testing.T, text string) *desk {
@@ -101,10 +99,19 @@ func open(t *testing.T, text string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, server: s, key: cloudName + "-" + account, secret: strings.TrimSpace(string(secret)), codes: map[string]int{}}
-	h := httptest.NewServer(d.note(s.Handler()))
-	t.Cleanup(h.Close)
-	d.url = h.URL + "/aws/" + cloudName
+	d := front(t, s.Handler())
+	d.url += "/aws/" + cloudName
+	d.key, d.secret = cloudName+"-"+account, strings.TrimSpace(string(secret))
+	return d
+}
+
+// front notes what something that speaks EC2 is asked.
+func front(t *testing.T, h http.Handler) *desk {
+	t.Helper()
+	d := &desk{t: t}
+	s := httptest.NewServer(d.note(h))
+	t.Cleanup(s.Close)
+	d.url = s.URL
 	return d
 }
 
