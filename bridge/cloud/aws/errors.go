@@ -133,7 +133,7 @@ func (c *Cloud) fault(ctx context.Context, op string, err error) *bridge.CloudEr
 	api, ok := errors.AsType[smithy.APIError](err)
 	response, answered := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || !answered || api.ErrorCode() == "" || api.ErrorCode() == unnamed {
-		if answered {
+		if answered && response.HTTPStatusCode() > 0 {
 			e.Code = strconv.Itoa(response.HTTPStatusCode())
 		}
 		if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {

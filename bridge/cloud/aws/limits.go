@@ -48,7 +48,8 @@ func (l *Limits) of(account, region string) *lanes {
 	key := account + "\x00" + region
 	if l.have[key] == nil {
 		bucket := func(perSecond float64, burst int) *rate.Limiter {
-			return rate.NewLimiter(rate.Limit(perSecond*l.scale), int(math.Ceil(float64(burst)*max(l.scale, 1))))
+			// A little below: calls bunch up on their way.
+			return rate.NewLimiter(rate.Limit(0.95*perSecond*l.scale), int(math.Ceil(float64(burst-1)*max(l.scale, 1))))
 		}
 		l.have[key] = &lanes{
 			run: bucket(runRate, runBurst), terminate: bucket(terminateRate, terminateBurst), tag: bucket(tagRate, tagBurst),
