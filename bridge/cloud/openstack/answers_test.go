@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -297,6 +299,29 @@ func TestATokenThatIsTooOldIsMadeAnew(t *testing.T) {
 	}
 	if s.logins != 3 {
 		t.Errorf("%d logins, want the first and two for tokens that were too old", s.logins)
+	}
+}
+
+// TestCredentialsOfACloudsFile holds that an entry of a clouds.yaml logs in, and
+// that nothing of the environment has a say in it.
+func TestCredentialsOfACloudsFile(t *testing.T) {
+	s := newScript(t)
+	file := filepath.Join(t.TempDir(), "clouds.yaml")
+	text := fmt.Sprintf("clouds:\n  batch:\n    auth_type: v3applicationcredential\n    region_name: elsewhere\n    auth: {auth_url: %q, application_credential_id: id, application_credential_secret: s}\n", s.server.URL+"/v3")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"OS_CLOUD": "other", "OS_CLIENT_CONFIG_FILE": "/no/such/file", "OS_AUTH_URL": "http://127.0.0.1:1", "OS_REGION_NAME": "S", "OS_INTERFACE": "admin",
+	} {
+		t.Setenv(name, value)
+	}
+	c := open(t, openstack.Config{
+		Name: "stack", Region: "R", Image: "node", Network: "none", Auth: openstack.Auth{CloudsFile: file, Entry: "batch"},
+		Flavors: []openstack.Flavor{{Name: "c4", Rate: bridge.Rate{Micro: 1, Currency: "EUR"}}},
+	})
+	if got, err := c.List(t.Context(), "store-a", "main"); err != nil || !got.Complete {
+		t.Errorf("complete %t, %v", got.Complete, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -55,7 +54,7 @@ func (c *Cloud) fail(op string, err error) error {
 	switch {
 	case errors.As(err, &response):
 		answer(out, &response)
-		if out.Code == "401" || response.Actual == http.StatusUnauthorized {
+		if response.Actual == http.StatusUnauthorized {
 			c.logout()
 		}
 	case errors.As(err, &endpoint), errors.As(err, &endpointValue), errors.As(err, &service):
@@ -63,8 +62,6 @@ func (c *Cloud) fail(op string, err error) error {
 		out.Message = "the catalogue has no such service in region " + c.config.Region + "; the region's name is as `openstack region list` has it"
 	case errors.Is(err, errCredentials):
 		out.Kind, out.Reach, out.Err = bridge.CloudDenied, bridge.ReachCloud, err
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		out.Err = err
 	default:
 		out.Err = err
 	}

@@ -81,8 +81,7 @@ func (c *Cloud) List(ctx context.Context, storeID, cluster string) (bridge.Listi
 // atOnce is how many servers are ended at one time.
 const atOnce = 8
 
-// Terminate deletes servers. One that is not there is no failure, unless it is
-// the only thing that was asked for.
+// Terminate deletes servers. One that is gone already is no failure.
 func (c *Cloud) Terminate(ctx context.Context, ids []string) error {
 	return c.each(ctx, opTerminate, ids, func(ctx context.Context, client *gophercloud.ServiceClient, id string) error {
 		err := servers.Delete(ctx, client, id).ExtractErr()

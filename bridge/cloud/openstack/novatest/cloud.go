@@ -44,7 +44,7 @@ const (
 )
 
 const (
-	startLimit = 5 * time.Minute
+	startLimit = 10 * time.Minute
 	pollEvery  = 200 * time.Millisecond
 	logFolder  = "/var/log/cloud"
 )

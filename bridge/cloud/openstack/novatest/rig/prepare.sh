@@ -3,10 +3,10 @@
 # cloud only starts its servers. Nothing listens on a network meanwhile.
 set -e
 root=$1
-chroot "$root" mariadb-install-db --no-defaults --user=mysql --skip-test-db --auth-root-authentication-method=normal \
+chroot "$root" mariadb-install-db --no-defaults --user=root --skip-test-db --auth-root-authentication-method=normal \
 	--datadir=/var/lib/mysql --skip-name-resolve --force --innodb-log-file-size=8M >/dev/null
-chroot "$root" install -d -o mysql -g mysql /run/mysqld
-chroot "$root" mariadbd --no-defaults --user=mysql --datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock --skip-networking \
+chroot "$root" install -d /run/mysqld
+chroot "$root" mariadbd --no-defaults --user=root --datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock --skip-networking \
 	--innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=0 --log-error=/var/log/mariadbd.log &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" || true' EXIT

@@ -3,7 +3,6 @@
 # of its own in /var/log/cloud.
 cd /
 mkdir -p /run/mysqld /run/nova /var/log/cloud /var/lib/nova/instances /var/lib/glance/images
-chown mysql /run/mysqld
 run() { # NAME COMMAND...
 	name=$1
 	shift
@@ -19,7 +18,7 @@ answers() { # PORT
 }
 sql() { mariadb --no-defaults --socket=/run/mysqld/mysqld.sock "$@"; }
 
-run mariadb mariadbd --no-defaults --user=mysql --datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock --skip-networking \
+run mariadb mariadbd --no-defaults --user=root --datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock --skip-networking \
 	--innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=64M --max-connections=500
 RABBITMQ_NODENAME=rabbit@localhost RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+S 1:1 +sbwt none" run rabbitmq rabbitmq-server
 run network python3 /usr/local/lib/cloud/network.py
@@ -30,10 +29,10 @@ run keystone python3 /usr/local/lib/cloud/wsgi.py keystone.server.wsgi initializ
 run placement python3 /usr/local/lib/cloud/wsgi.py placement.wsgi init_application 8778
 python glance glance.cmd.api --config-file /etc/glance/glance-api.conf
 python conductor nova.cmd.conductor
-python scheduler nova.cmd.scheduler
 python api nova.cmd.api_os_compute
 answers 5000
 answers 8778
+python scheduler nova.cmd.scheduler # It asks placement once, and ends if nobody is there.
 until curl -s -o /dev/null telnet://127.0.0.1:5672 </dev/null; do sleep 0.1; done
 for host in HOSTS; do
 	driver=fake.FakeDriver provider=/etc/nova/none
