@@ -46,18 +46,27 @@ func (e *Engine) foresee(c *cycle) {
 }
 
 // doomed are the restartable jobs on noticed machines of one cluster, as
-// demands, unless they wait again already.
+// demands, and those just taken off a machine that is gone, which the last look
+// saw on it still; unless they wait again already.
 func (e *Engine) doomed(c *cycle, q *sight) []bridge.Demand {
 	var out []bridge.Demand
 	for _, id := range slices.Sorted(maps.Keys(c.live)) {
 		r := c.live[id]
-		noticed := nodesOf(&r, bridge.MachineNoticed)
-		if r.Cluster != q.Cluster || len(noticed) == 0 {
+		noticed, gone := nodesOf(&r, bridge.MachineNoticed), nodesOf(&r, bridge.MachineGone)
+		if r.Cluster != q.Cluster || len(noticed)+len(gone) == 0 {
 			continue
 		}
-		for _, run := range q.on(noticed...) {
-			if run.Restartable && !q.queued(run.Job) {
-				out = append(out, e.demandOf(&r, &run))
+		runs := q.on(noticed...)
+		for _, run := range q.on(gone...) {
+			_, under := c.marks.Requeued[r.Cluster][run.Job]
+			known := slices.ContainsFunc(runs, func(other bridge.Run) bool { return other.Job == run.Job })
+			if under && !known {
+				runs = append(runs, run)
+			}
+		}
+		for i := range runs {
+			if run := &runs[i]; run.Restartable && !q.queued(run.Job) {
+				out = append(out, e.demandOf(&r, run))
 			}
 		}
 	}

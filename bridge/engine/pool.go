@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -60,14 +61,11 @@ func reachOf(known []bridge.PoolHealth, kind bridge.CloudErrorKind, ce *bridge.C
 
 // setAside is the news that a region or cloud sends us away.
 func (c *cycle) setAside(about bridge.Pool, cause error) bridge.News {
-	where := "cloud " + about.Cloud
+	text := fmt.Sprintf("cloud %s is set aside and asked again now and then, everything else goes on: %s", about.Cloud, cause)
 	if about.Region != "" {
-		where = "region " + about.Region + " of " + where
+		text = fmt.Sprintf("region %s of cloud %s is set aside and asked again now and then, everything else goes on: %s", about.Region, about.Cloud, cause)
 	}
-	return bridge.News{
-		At: c.now, Kind: bridge.NewsWarning, Pool: &about, Why: bridge.ReasonRefused,
-		Text: where + " is set aside, everything else goes on; it is asked again now and then: " + cause.Error(),
-	}
+	return bridge.News{At: c.now, Kind: bridge.NewsWarning, Pool: &about, Why: bridge.ReasonRefused, Text: text}
 }
 
 // poolUp remembers that a pool has just delivered.

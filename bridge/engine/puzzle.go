@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"spillway.sh/spillway/bridge"
@@ -65,7 +66,7 @@ func (e *Engine) goElsewhere(ctx context.Context, c *cycle, r *bridge.Rental) er
 		return err
 	}
 	n := c.tell(bridge.NewsReleasing, r)
-	n.Text = "its cloud gives no answer that can be understood, and lists nothing of it; another pool is asked: " + p.cause.Error()
+	n.Text = fmt.Sprintf("its cloud gives no answer that can be understood and lists nothing of it, so another pool is asked: %s", p.cause)
 	c.again = true
 	return errors.Join(e.save(ctx, c, r, n), e.poolDown(ctx, c, r.Pool, bridge.CloudUnknown, p.cause))
 }

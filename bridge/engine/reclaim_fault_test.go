@@ -210,3 +210,31 @@ func (c *cloud) nodeOf(id string) string {
 	defer c.mu.Unlock()
 	return bridge.NodeName(c.machines[id].launch.Rental, c.machines[id].ordinal)
 }
+
+// The machine goes before its notice is over, and for one look its job is seen on
+// it still: what boots for the job by then is not given back as not needed.
+func TestC_F14_MachineThatGoesBeforeItsTimeLeavesItsReplacementAlone(t *testing.T) {
+	for name, forgotten := range map[string]bool{"its cloud says so": false, "no list has it": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.spot()
+				w.terms.Signal, w.terms.SignalTo, w.terms.SignalWindow = "USR1", "batch", 90*time.Second
+				w.limits.AbsentGap = 10 * time.Second
+				w.cluster.submit("1", 1, 8, 10*time.Minute)
+				w.start()
+				w.until(time.Minute, "running", w.state("1", "running"))
+				w.a.setup(func(c *cloud) { c.boot = time.Minute })
+				w.b.setup(func(c *cloud) { c.boot = time.Minute })
+				w.a.notice("a-001")
+				w.until(time.Minute, "a replacement", func() bool { return w.a.made()+w.b.made() == 2 })
+				time.Sleep(5 * time.Second)
+				w.a.vanish("a-001", forgotten)
+				w.until(20*time.Minute, "job done", w.state("1", "done"))
+				w.settled(5 * time.Minute)
+				if n := w.a.made() + w.b.made(); n != 2 {
+					t.Errorf("%d machines for a job that lost one:\n%s", n, strings.Join(w.story(), "\n"))
+				}
+			})
+		})
+	}
+}
