@@ -214,7 +214,9 @@ func hostKey(s string) string {
 	if m == nil {
 		return "want the host's public key, as ssh-keyscan prints it behind the address: a kind and the key"
 	}
-	if _, err := base64.StdEncoding.DecodeString(m[2]); err != nil || strings.ContainsAny(s, "\n\r") {
+	// A key says its own kind once more: its length in four bytes, then the name.
+	blob, err := base64.StdEncoding.DecodeString(m[2])
+	if err != nil || strings.ContainsAny(s, "\n\r") || len(blob) < 4+len(m[1])+32 || string(blob[4:4+len(m[1])]) != m[1] {
 		return "the key is not whole"
 	}
 	return ""

@@ -15,7 +15,7 @@ demo) want="mmdebstrap ip:iproute2 nsenter:util-linux" ;;
 test)
 	noto=/usr/share/fonts
 	want="mmdebstrap ip:iproute2 nsenter:util-linux strace gcc curl npm chromium fc-match:fontconfig prometheus"
-	want="$want /usr/bin/aws:awscli /usr/lib/python3/dist-packages/boto3:python3-boto3"
+	want="$want ssh:openssh-client /usr/bin/aws:awscli /usr/lib/python3/dist-packages/boto3:python3-boto3"
 	want="$want $noto/opentype/noto/NotoSansCJK-Regular.ttc:fonts-noto-cjk $noto/truetype/noto/NotoColorEmoji.ttf:fonts-noto-color-emoji"
 	;;
 *) echo "usage: packages.sh demo|test" >&2; exit 2 ;;

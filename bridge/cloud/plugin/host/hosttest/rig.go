@@ -99,7 +99,7 @@ MaxStartups 100
 func (r *Rig) machine(t testing.TB, i int) *sandbox.Machine {
 	t.Helper()
 	m, err := sandbox.Start(t.Context(), sandbox.Spec{
-		Dir: filepath.Join(r.Dir, "machines"), Name: fmt.Sprintf("n%d", i+1), Image: r.image, Network: r.network, Binds: r.binds,
+		Dir: filepath.Join(r.Dir, "machines"), Name: fmt.Sprintf("n%d", i+1), Image: r.image, Network: r.network, Binds: r.binds, GPUs: 8,
 		Files: []sandbox.File{
 			{Path: "/etc/spillway-ssh/host_key", Data: []byte(r.read(t, "host_key")), Mode: 0o600},
 			{Path: "/etc/spillway-ssh/authorized_keys", Data: []byte(r.read(t, "key.pub")), Mode: 0o644},
