@@ -43,15 +43,9 @@ func (s *Server) create(c *call) (answer, *refusal) {
 		c.again = true
 		return s.accepted(op), nil
 	}
-	if no := s.quota(c, market); no != nil {
+	rate, no := s.agree(c, market, now)
+	if no != nil {
 		return answer{}, no
-	}
-	if c.is(wire.FaultDearer) {
-		s.state.setPrice(c.cloud.spec.Name+"/"+q.Pool.String(), 2*s.price(c.cloud, q.Pool, now), now)
-	}
-	rate := wire.Rate{Micro: s.price(c.cloud, q.Pool, now), Currency: c.cloud.spec.Currency}
-	if q.MaxRate.Micro > 0 && rate.Micro > q.MaxRate.Micro {
-		return answer{}, refuse(http.StatusBadRequest, wire.CodePrice, "%s costs %d, the ceiling is %d micro-%s an hour", q.Pool, rate.Micro, q.MaxRate.Micro, rate.Currency)
 	}
 	have := s.inStock(c, market)
 	if c.order != nil && have >= c.order.Least {
@@ -73,6 +67,22 @@ func (s *Server) create(c *call) (answer, *refusal) {
 		}
 	}
 	return s.finish(op)
+}
+
+// agree is the rate of new machines, if quota and ceiling allow them.
+func (s *Server) agree(c *call, market *market, now time.Time) (wire.Rate, *refusal) {
+	q := &c.create
+	if no := s.quota(c, market); no != nil {
+		return wire.Rate{}, no
+	}
+	if c.is(wire.FaultDearer) {
+		s.state.setPrice(c.cloud.spec.Name+"/"+q.Pool.String(), 2*s.price(c.cloud, q.Pool, now), now)
+	}
+	rate := wire.Rate{Micro: s.price(c.cloud, q.Pool, now), Currency: c.cloud.spec.Currency}
+	if q.MaxRate.Micro > 0 && rate.Micro > q.MaxRate.Micro {
+		return wire.Rate{}, refuse(http.StatusBadRequest, wire.CodePrice, "%s costs %d, the ceiling is %d micro-%s an hour", q.Pool, rate.Micro, q.MaxRate.Micro, rate.Currency)
+	}
+	return rate, nil
 }
 
 // inStock is how many of the machines asked for there are.

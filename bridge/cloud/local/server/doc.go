@@ -65,6 +65,13 @@
 // cloud's lead when the price rises above the machine's own max_rate or a
 // command says so.
 //
+// # Calls in EC2's words
+//
+// The same clouds are rented out in Amazon's own protocol at /aws/CLOUD: see package
+// ec2. Accounts, stock, prices, quotas, faults and the ledger are the same; a
+// machine made in one of the two formats is seen in both. Machines that EC2's words
+// made have no end of their own.
+//
 // # Inside a machine
 //
 // The user-data is run by root, as it is, with /bin/sh unless it begins with
@@ -73,9 +80,11 @@
 //	/latest/user-data
 //	/latest/meta-data/instance-id, ami-launch-index, instance-type, instance-life-cycle
 //	/latest/meta-data/placement/region, placement/availability-zone
-//	/latest/meta-data/tags/instance/KEY, expires
+//	/latest/meta-data/tags/instance/, tags/instance/KEY, expires
 //	/latest/meta-data/spot/instance-action, spot/termination-time   (404 until there is a notice)
 //
+// Session tokens (IMDSv2) are given at /latest/api/token. They are needed, and the
+// tags are shown, as a create in EC2's words says; others need none and show them.
 // Each machine gets only its own, whatever address it claims: the service
 // listens inside the machine's own network namespace. As in real clouds every
 // process in the machine can ask it; user-data must close it to jobs.

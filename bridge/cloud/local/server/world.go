@@ -286,11 +286,7 @@ func (c *Cloud) check() error {
 	}
 	errs = append(errs, c.Billing.check())
 	for _, a := range c.Accounts {
-		need(nameRule.MatchString(a.Name), "account name %q is not lower-case letters, digits, dots and dashes", a.Name)
-		for _, q := range a.Quotas {
-			need(q.Machines != nil || q.GPUs != nil || q.VCPUs != nil, "account %s: a quota limits neither machines nor gpus nor vcpus", a.Name)
-			need(q.Family == "" || slices.Contains(ec2.Families(), q.Family), "account %s: family %q is not one of %q", a.Name, q.Family, ec2.Families())
-		}
+		errs = append(errs, a.check())
 	}
 	for _, t := range c.Types {
 		need(nameRule.MatchString(t.Name) && t.CPUs > 0 && t.MemoryMiB > 0, "type %q needs a name, cpus and memory_mib", t.Name)
@@ -306,6 +302,21 @@ func (c *Cloud) check() error {
 	}
 	need(len(pools) > 0, "no zone has a pool: nothing to rent")
 	return errors.Join(errs...)
+}
+
+func (a *Account) check() error {
+	if !nameRule.MatchString(a.Name) {
+		return fmt.Errorf("account name %q is not lower-case letters, digits, dots and dashes", a.Name)
+	}
+	for _, q := range a.Quotas {
+		if q.Machines == nil && q.GPUs == nil && q.VCPUs == nil {
+			return fmt.Errorf("account %s: a quota limits neither machines nor gpus nor vcpus", a.Name)
+		}
+		if q.Family != "" && !slices.Contains(ec2.Families(), q.Family) {
+			return fmt.Errorf("account %s: family %q is not one of %q", a.Name, q.Family, ec2.Families())
+		}
+	}
+	return nil
 }
 
 func (c *Cloud) checkSupply(r Region, z Zone, s Supply, pools map[wire.Pool]bool) error {

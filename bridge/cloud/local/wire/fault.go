@@ -48,7 +48,7 @@ type Fault struct {
 	ID          string            `json:"id,omitempty"` // given by the server
 	Kind        FaultKind         `json:"kind"`
 	Cloud       string            `json:"cloud,omitempty"` // empty: all
-	Op          string            `json:"op,omitempty"`    // create, operation, list, get, terminate, update, offers, events; empty: all
+	Op          string            `json:"op,omitempty"`    // create, operation, list, get, terminate, update, offers, events, or an action of EC2 such as RunInstances; empty: all
 	Pool        string            `json:"pool,omitempty"`  // region/zone/type/market of a create or a command
 	Instance    string            `json:"instance,omitempty"`
 	Skip        int               `json:"skip,omitempty"`

@@ -106,30 +106,10 @@ func (s *shape) checkValue(p *params) *Refusal {
 	if p.kind != "" && p.kind != jsonKind(s.Type) {
 		return invalid(p, "it is not a "+s.Type)
 	}
-	var err error
-	size := int64(len(p.text))
-	switch s.Type {
-	case "integer":
-		size, err = strconv.ParseInt(p.text, 10, 32)
-	case "long":
-		size, err = strconv.ParseInt(p.text, 10, 64)
-	case "float", "double":
-		_, err = strconv.ParseFloat(p.text, 64)
-		size = 0
-	case "timestamp":
-		_, err = time.Parse(time.RFC3339Nano, p.text)
-		size = 0
-	case "blob":
-		_, err = base64.StdEncoding.DecodeString(p.text)
-	case "boolean":
-		if p.text != "true" && p.text != "false" {
-			return invalid(p, "it is neither true nor false")
-		}
-		return nil
-	}
+	size, ok := measure(s.Type, p.text)
 	switch {
-	case err != nil:
-		return invalid(p, "it is not a "+s.Type)
+	case !ok:
+		return invalid(p, "it is not of the type "+s.Type)
 	case s.Enum != nil && !slices.Contains(s.Enum, p.text):
 		return invalid(p, "it is none of the values that are known")
 	case s.Min != nil && size < *s.Min:
@@ -138,6 +118,29 @@ func (s *shape) checkValue(p *params) *Refusal {
 		return invalid(p, "it is above "+strconv.FormatInt(*s.Max, 10))
 	}
 	return nil
+}
+
+// measure is what the limits of a type hold against: a number's value, a text's
+// length. It is false for a text that is not of the type.
+func measure(kind, text string) (size int64, ok bool) {
+	var err error
+	switch kind {
+	case "integer":
+		size, err = strconv.ParseInt(text, 10, 32)
+	case "long":
+		size, err = strconv.ParseInt(text, 10, 64)
+	case "float", "double":
+		_, err = strconv.ParseFloat(text, 64)
+	case "timestamp":
+		_, err = time.Parse(time.RFC3339Nano, text)
+	case "blob":
+		_, err = base64.StdEncoding.DecodeString(text)
+	case "boolean":
+		return 0, text == "true" || text == "false"
+	default:
+		size = int64(len(text))
+	}
+	return size, err == nil
 }
 
 // jsonKind is what JSON has for a type of the model.
@@ -152,7 +155,7 @@ func jsonKind(kind string) string {
 }
 
 func unknown(p *params) *Refusal {
-	return refuse("UnknownParameter", "The parameter %s is not recognized", p.path)
+	return refuse("UnknownParameter", "The parameter %s is not recognized", p.path) //nolint:misspell // EC2's own words.
 }
 
 func invalid(p *params, why string) *Refusal {

@@ -34,7 +34,7 @@ func parseForm(form url.Values) (*params, *Refusal) {
 		}
 		parts := strings.Split(key, ".")
 		if len(parts) > depthMost {
-			return nil, refuse("UnknownParameter", "The parameter %.200s is not recognized", key)
+			return nil, refuse("UnknownParameter", "The parameter %.200s is not recognized", key) //nolint:misspell // EC2's own words.
 		}
 		p := root
 		for _, part := range parts {

@@ -10,7 +10,7 @@ import (
 // What every region has: one image, one network with a subnet in each zone, one
 // security group. Their ids are derived and stay.
 
-func (q *request) imageID() string   { return id("ami", q.Cloud, q.Region) }
+func (q *request) imageID() string   { return ImageID(q.Cloud, q.Region) }
 func (q *request) vpcID() string     { return id("vpc", q.Cloud, q.Account, q.Region) }
 func (q *request) groupID() string   { return id("sg", q.Cloud, q.Account, q.Region) }
 func (q *request) owner() string     { return number(q.Cloud, q.Account) }

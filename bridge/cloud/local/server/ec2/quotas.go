@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"slices"
 	"strings"
 
 	"spillway.sh/spillway/bridge"
@@ -19,8 +20,10 @@ type code struct{ code, name string }
 var families = []family{
 	{"p", code{"L-417A185B", "Running On-Demand P instances"}, code{"L-7212CCBC", "All P4, P3 and P2 Spot Instance Requests"}, []string{"p"}},
 	{"g", code{"L-DB2E81BA", "Running On-Demand G and VT instances"}, code{"L-3819A6DF", "All G and VT Spot Instance Requests"}, []string{"g", "vt"}},
-	{"standard", code{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"},
-		code{"L-34B43A08", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"}, []string{"a", "c", "d", "h", "i", "m", "r", "t", "z"}},
+	{
+		"standard", code{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"},
+		code{"L-34B43A08", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"}, []string{"a", "c", "d", "h", "i", "m", "r", "t", "z"},
+	},
 }
 
 // Families are the names of groups of types that quotas of vCPUs may be for.
@@ -38,10 +41,8 @@ func FamilyOf(kind string, gpus int) string {
 	letters, _, ok := strings.Cut(kind, ".")
 	if at := strings.IndexAny(letters, "0123456789"); ok && at > 0 {
 		for _, f := range families {
-			for _, l := range f.letters {
-				if letters[:at] == l {
-					return f.name
-				}
+			if slices.Contains(f.letters, letters[:at]) {
+				return f.name
 			}
 		}
 	}

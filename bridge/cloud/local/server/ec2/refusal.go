@@ -64,7 +64,7 @@ func (n *No) refusal(market string) *Refusal {
 		}
 		return refuse("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit allows: %s", n.Message)
 	case wire.CodePrice:
-		return refuse("SpotMaxPriceTooLow", "Your Spot request price is lower than the minimum required Spot request fulfillment price: %s", n.Message)
+		return refuse("SpotMaxPriceTooLow", "Your Spot request price is lower than the minimum required Spot request fulfillment price: %s", n.Message) //nolint:misspell // EC2's own words.
 	case wire.CodeMismatch:
 		return refuse("IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
 	case wire.CodeThrottled:

@@ -62,7 +62,7 @@ func (q *request) run() (any, *Refusal) {
 	o := Order{Least: q.num(0, "MinCount"), Hash: q.hash()}
 	o.Token, o.Pool, o.Count = q.str("ClientToken"), q.Pool, q.num(0, "MaxCount")
 	for _, step := range []func(*Order) *Refusal{
-		q.askCounts, q.askPlace, q.askMarket, q.askEnd, q.askTags, q.askUserData, q.askInterfaces, q.askDevices, q.askManner,
+		q.askCounts, q.askImage, q.askPlace, q.askGroups, q.askMarket, q.askEnd, q.askTags, q.askUserData, q.askInterfaces, q.askDevices, q.askManner,
 	} {
 		if no := step(&o); no != nil {
 			return nil, no
@@ -107,8 +107,8 @@ func (q *request) askCounts(o *Order) *Refusal {
 	return nil
 }
 
-// askPlace refuses an image, type, subnet, zone or group that is not there.
-func (q *request) askPlace(*Order) *Refusal {
+// askImage refuses an image that is not there.
+func (q *request) askImage(*Order) *Refusal {
 	switch image := q.str("ImageId"); {
 	case image == "":
 		return refuse("MissingParameter", "The request must contain the parameter ImageId")
@@ -117,6 +117,11 @@ func (q *request) askPlace(*Order) *Refusal {
 	case image != q.imageID():
 		return refuse("InvalidAMIID.NotFound", "The image id '[%s]' does not exist", image)
 	}
+	return nil
+}
+
+// askPlace refuses a type, subnet or zone that is not there, or not together.
+func (q *request) askPlace(*Order) *Refusal {
 	kind, subnet, zone := q.Pool.Type, q.subnetAsked(), q.str("Placement", "AvailabilityZone")
 	switch {
 	case kind == "":
@@ -133,7 +138,13 @@ func (q *request) askPlace(*Order) *Refusal {
 		return refuse("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", kind, q.Pool.Zone)
 	case q.pool(q.Pool.Zone, kind, q.Pool.Market) == nil:
 		return refuse("Unsupported", "The requested configuration is currently not supported: %s of %s in %s", q.Pool.Market, kind, q.Pool.Zone)
-	case q.str("Placement", "Tenancy") != "" && q.str("Placement", "Tenancy") != "default":
+	}
+	return nil
+}
+
+// askGroups refuses a security group that is not there, and hardware of one's own.
+func (q *request) askGroups(*Order) *Refusal {
+	if t := q.str("Placement", "Tenancy"); t != "" && t != "default" {
 		return refuse("UnsupportedOperation", "Placement.Tenancy other than default is not supported by the local cloud")
 	}
 	if no := q.checkGroups(q.texts("SecurityGroupId")); no != nil {
@@ -233,7 +244,7 @@ func (q *request) askUserData(o *Order) *Refusal {
 	return nil
 }
 
-// askInterfaces takes one network interface, that ends with its machine.
+// askInterfaces takes one network interface for each card, that ends with its machine.
 func (q *request) askInterfaces(o *Order) *Refusal {
 	all := q.each("NetworkInterface")
 	if len(all) == 0 {
@@ -242,29 +253,40 @@ func (q *request) askInterfaces(o *Order) *Refusal {
 	if q.has("SubnetId") || q.has("SecurityGroupId") || q.has("SecurityGroup") {
 		return refuse("InvalidParameterCombination", "Network interfaces and an instance-level subnet ID or security groups may not be specified on the same request")
 	}
-	if len(all) > 1 {
-		return refuse("UnsupportedOperation", "more than one network interface is not supported by the local cloud")
+	offer := q.pool(q.Pool.Zone, q.Pool.Type, q.Pool.Market)
+	cards := networkOf(offer).Cards
+	var used []int
+	for i, n := range all {
+		card := n.num(0, "NetworkCardIndex")
+		if no := q.checkInterface(n, offer); no != nil {
+			return no
+		}
+		if n.num(-1, "DeviceIndex") != min(i, 1) || card < 0 || card >= cards || slices.Contains(used, card) {
+			return refuse("InvalidParameterValue", "network interface %d: %s has %d network cards, one interface on each, of which the first has the DeviceIndex 0 and the others 1", i+1, q.Pool.Type, cards)
+		}
+		used = append(used, card)
+		if n.str("InterfaceType") == "efa" {
+			o.Manner.Interface = "efa"
+		}
 	}
-	n := all[0]
-	efa := false
-	switch kind := n.str("InterfaceType"); kind {
-	case "", "interface":
-	case "efa":
-		efa = true
-	default:
-		return refuse("InvalidParameterValue", "Value (%s) for parameter InterfaceType is invalid", kind)
-	}
-	switch {
-	case n.str("DeviceIndex") != "0":
-		return refuse("InvalidParameterValue", "the first network interface has the DeviceIndex 0")
-	case n.num(0, "NetworkCardIndex") != 0:
+	if used[0] != 0 {
 		return refuse("InvalidParameterValue", "the first network interface has the NetworkCardIndex 0")
+	}
+	return nil
+}
+
+// checkInterface refuses an interface that could not be one of the machine's.
+func (q *request) checkInterface(n *params, offer *wire.Offer) *Refusal {
+	kind, subnet := n.str("InterfaceType"), n.str("SubnetId")
+	switch {
+	case !slices.Contains([]string{"", "interface", "efa", "efa-only"}, kind):
+		return refuse("InvalidParameterValue", "Value (%s) for parameter InterfaceType is invalid", kind)
+	case strings.HasPrefix(kind, "efa") && offer.Network != networkRDMA:
+		return refuse("InvalidParameterCombination", "EFA interfaces are not supported on %s", q.Pool.Type)
 	case n.str("DeleteOnTermination") == "false":
 		return refuse("UnsupportedOperation", "a network interface that outlives its machine is not supported by the local cloud")
-	case efa && q.pool(q.Pool.Zone, q.Pool.Type, q.Pool.Market).Network != networkRDMA:
-		return refuse("InvalidParameterCombination", "EFA interfaces are not supported on %s", q.Pool.Type)
-	case efa:
-		o.Manner.Interface = "efa"
+	case subnet != "" && q.zoneOf(subnet) != q.Pool.Zone:
+		return refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist in %s", subnet, q.Pool.Zone)
 	}
 	return q.checkGroups(n.texts("SecurityGroupId"))
 }
@@ -314,7 +336,8 @@ func (q *request) askManner(o *Order) *Refusal {
 // outsideMetadata says which characters a key may not have that the metadata
 // service shows in a path.
 func outsideMetadata(r rune) bool {
-	return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_+=,.@:", r))
+	letter := r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	return !letter && !strings.ContainsRune("-_+=,.@:", r)
 }
 
 const (

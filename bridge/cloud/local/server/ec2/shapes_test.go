@@ -257,3 +257,17 @@ func FuzzSignature(f *testing.F) {
 		}
 	})
 }
+
+func TestFamiliesOfTypes(t *testing.T) {
+	for kind, want := range map[string]string{
+		"p4d.24xlarge": "p", "p5.48xlarge": "p", "g6.xlarge": "g", "vt1.3xlarge": "g", "m7i.large": "standard", "hpc6a.48xlarge": "p",
+		"n.gpu8": "p", "gpu8": "p",
+	} {
+		if got := FamilyOf(kind, 8); got != want {
+			t.Errorf("%s is of %s, want %s", kind, got, want)
+		}
+	}
+	if got := FamilyOf("n.cpu16", 0); got != "standard" {
+		t.Errorf("n.cpu16 is of %s", got)
+	}
+}

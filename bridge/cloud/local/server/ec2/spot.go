@@ -42,29 +42,20 @@ func (q *request) describeSpotPrices() (any, *Refusal) {
 	if zone != "" && !slices.Contains(q.zones(), zone) {
 		return nil, refuse("InvalidParameterValue", "Invalid availability zone: [%s]", zone)
 	}
+	linux := len(products) == 0 || slices.Contains(products, productLinux) || slices.Contains(products, productLinux+" (Amazon VPC)")
 	now := q.Now()
 	from, to := q.moment(now, "StartTime"), q.moment(now, "EndTime")
 	if to.After(now) {
 		to = now
 	}
-	type dated struct {
-		spotPrice
-		at time.Time
-	}
 	var all []dated
 	for _, o := range q.pools {
-		if o.Pool.Region != q.Region || o.Pool.Market != string(bridge.Spot) || !chosen(kinds, o.Pool.Type) || zone != "" && o.Pool.Zone != zone ||
-			len(products) > 0 && !slices.Contains(products, productLinux) && !slices.Contains(products, productLinux+" (Amazon VPC)") {
+		if o.Pool.Region != q.Region || o.Pool.Market != string(bridge.Spot) || !chosen(kinds, o.Pool.Type) || zone != "" && o.Pool.Zone != zone || !linux {
 			continue
 		}
 		for _, m := range q.History(o.Pool, from, to) {
-			one := spotPrice{o.Pool.Type, productLinux, decimals(m.Micro), stamp(m.At), o.Pool.Zone}
-			a := attributes{
-				"availability-zone": {one.Zone}, "instance-type": {one.Type}, "product-description": {one.Product},
-				"spot-price": {one.Price}, "timestamp": {one.At},
-			}
-			if a.pass(filters) {
-				all = append(all, dated{one, m.At})
+			if one := (dated{spotPrice{o.Pool.Type, productLinux, decimals(m.Micro), stamp(m.At), o.Pool.Zone}, m.At}); one.attributes().pass(filters) {
+				all = append(all, one)
 			}
 		}
 	}
@@ -75,6 +66,18 @@ func (q *request) describeSpotPrices() (any, *Refusal) {
 		out.Prices = append(out.Prices, one.spotPrice)
 	}
 	return out, no
+}
+
+// dated is a price with its time, to be put in order.
+type dated struct {
+	spotPrice
+	at time.Time
+}
+
+func (p *spotPrice) attributes() attributes {
+	return attributes{
+		"availability-zone": {p.Zone}, "instance-type": {p.Type}, "product-description": {p.Product}, "spot-price": {p.Price}, "timestamp": {p.At},
+	}
 }
 
 // moment is a time that a request gives, or another.

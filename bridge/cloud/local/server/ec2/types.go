@@ -29,6 +29,12 @@ type networkInfo struct {
 	Cards       int    `xml:"maximumNetworkCards"`
 	EFA         bool   `xml:"efaSupported"`
 	ENA         string `xml:"enaSupport"`
+	// EFAInfo is nil where there is none.
+	EFAInfo *efaInfo `xml:"efaInfo"`
+}
+
+type efaInfo struct {
+	Interfaces int `xml:"maximumEfaInterfaces"`
 }
 
 type storageInfo struct {
@@ -78,15 +84,17 @@ func gpuOf(o *wire.Offer) *gpuInfo {
 	return &gpuInfo{[]gpu{one}, int64(o.GPUs) * memory}
 }
 
-// networkOf is a class of network in EC2's words.
-func networkOf(class string) networkInfo {
+// networkOf is a class of network in EC2's words. With RDMA there is a network card
+// for each two GPUs, as Amazon's p4d has.
+func networkOf(o *wire.Offer) networkInfo {
 	n := networkInfo{Performance: "Up to 10 Gigabit", Interfaces: 1, Cards: 1, ENA: "required"}
-	switch class {
+	switch o.Network {
 	case networkRDMA:
-		n.Performance, n.EFA = "400 Gigabit", true
+		n.Performance, n.EFA, n.Cards = "400 Gigabit", true, max(1, o.GPUs/2)
+		n.Interfaces, n.EFAInfo = n.Cards, &efaInfo{n.Cards}
 	case "":
 	default:
-		n.Performance = strings.TrimSuffix(class, "g") + " Gigabit"
+		n.Performance = strings.TrimSuffix(o.Network, "g") + " Gigabit"
 	}
 	return n
 }
@@ -114,7 +122,7 @@ func (q *request) types() []instanceType {
 func typeOf(o *wire.Offer) instanceType {
 	t := instanceType{
 		Name: o.Pool.Type, Current: true, RootDevices: []string{"ebs"}, Hypervisor: "nitro", Architectures: []string{"x86_64"},
-		VCPUs: o.CPUs, Cores: o.CPUs, Threads: 1, Memory: o.MemoryMiB, Network: networkOf(o.Network), GPU: gpuOf(o),
+		VCPUs: o.CPUs, Cores: o.CPUs, Threads: 1, Memory: o.MemoryMiB, Network: networkOf(o), GPU: gpuOf(o),
 	}
 	if o.CPUs%2 == 0 {
 		t.Cores, t.Threads = o.CPUs/2, 2

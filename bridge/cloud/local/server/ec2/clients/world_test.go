@@ -250,3 +250,46 @@ func TestPricesAreTheWorlds(t *testing.T) {
 		t.Errorf("charged otherwise than told, %s: %s", ceiling, text)
 	}
 }
+
+// TestInterfacesOfGangs asks for the network of gangs as our driver does: one
+// interface on each card, of which the first carries plain traffic too.
+func TestInterfacesOfGangs(t *testing.T) {
+	r := start(t, world)
+	kinds, err := r.ec2(east).DescribeInstanceTypes(t.Context(), &sdk.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{"p4d.24xlarge"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cards := *kinds.InstanceTypes[0].NetworkInfo.EfaInfo.MaximumEfaInterfaces
+	order := func(n int32) *sdk.RunInstancesInput {
+		q := r.order(east, "us-east-1a", "p4d.24xlarge", 1, "")
+		for card := range n {
+			i := types.InstanceNetworkInterfaceSpecification{
+				DeviceIndex: aws.Int32(min(card, 1)), NetworkCardIndex: aws.Int32(card), InterfaceType: aws.String("efa-only"), SubnetId: q.SubnetId,
+			}
+			if card == 0 {
+				i.InterfaceType = aws.String("efa")
+			}
+			q.NetworkInterfaces = append(q.NetworkInterfaces, i)
+		}
+		q.SubnetId = nil
+		return q
+	}
+	ids := r.run(east, order(cards))
+	if m := r.await(east, ids[0], types.InstanceStateNameRunning); *m.NetworkInterfaces[0].InterfaceType != "efa" {
+		t.Errorf("%+v", m.NetworkInterfaces)
+	}
+	twice := order(2)
+	twice.NetworkInterfaces[1].NetworkCardIndex = aws.Int32(0)
+	plain := order(1)
+	plain.NetworkInterfaces[0].DeleteOnTermination = aws.Bool(false)
+	far := order(2)
+	far.NetworkInterfaces[1].SubnetId = aws.String("subnet-1")
+	for want, q := range map[string]*sdk.RunInstancesInput{
+		"InvalidParameterValue: cards": order(cards + 1), "InvalidParameterValue: twice": twice, "UnsupportedOperation": plain, "InvalidSubnetID.NotFound": far,
+	} {
+		want, _, _ = strings.Cut(want, ":")
+		if _, err := r.ec2(east).RunInstances(t.Context(), q); code(err) != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
