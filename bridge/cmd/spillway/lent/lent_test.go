@@ -117,7 +117,7 @@ func TestAJobRunsOnALentMachine(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "munge.key"), join.MungeKey, 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policy), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, "spillway.yaml"), []byte(strings.NewReplacer(
-		"@DIR@", dir, "@BIN@", cluster.BinDir(sandbox.Account{}), "@CONTROLLER@", join.Controller, "@EXE@", exe,
+		"@DIR@", dir, "@BIN@", cluster.BinDir(sandbox.Account{}), "@CONTROLLER@", join.Controller.String(), "@EXE@", exe,
 		"@INVENTORY@", inventory(t, dir, rig), "@GATEWAY@", cluster.Network().Gateway.String(),
 	).Replace(config)), 0o600))
 	daemon(t, dir, cluster)
