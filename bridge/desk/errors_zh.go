@@ -14,6 +14,7 @@ var chineseErrors = map[string]string{ //nolint:gosec // No credentials: words.
 	"no GPU or machine type is called %q; known: %s":                    "没有名为 %q 的 GPU 或机型；已知：%s",
 	"no GPU or machine type is called %q; did you mean %s? Known: %s":   "没有名为 %q 的 GPU 或机型；是否指 %s？已知：%s",
 	"no %s is called %q; known: %s":                                     "没有名为 %[2]q 的 %[1]s；已知：%[3]s",
+	"no cloud is called %q; known: %s":                                  "没有名为 %q 的云；已知：%s",
 	"no market is called %q; there are spot and on-demand":              "没有名为 %q 的市场；只有 spot 和 on-demand",
 	"%s is not a number of things one can rent (1 to %d)":               "%s 不是可租用的数量（1 到 %d）",
 	"%s%s is not an amount":                                             "%s%s 不是数量",

@@ -32,7 +32,9 @@ type ExplainAnswer struct {
 	// Billing is how the offer that the verdict speaks of is charged, in words,
 	// where that is more than the time.
 	Billing string `json:"billing,omitempty"`
-	Waits   int64  `json:"waiting_seconds"`
+	// Compared are the offers for it as the choice weighs them, the best first.
+	Compared []Compared `json:"compared"`
+	Waits    int64      `json:"waiting_seconds"`
 	// Budgets are those of the account that would pay, widest first.
 	Budgets []Balance     `json:"budgets"`
 	Rentals []Rental      `json:"rentals"` // made for it, newest first
@@ -44,7 +46,7 @@ func (d *Desk) Explain(ctx context.Context, p Person, q ExplainRequest) (Explain
 	if q.Job == "" {
 		return ExplainAnswer{}, wrong(BadRequest, "spillway explain 4711", "which job? Its id is missing")
 	}
-	a := ExplainAnswer{Job: q.Job, State: "gone", Budgets: []Balance{}}
+	a := ExplainAnswer{Job: q.Job, State: "gone", Compared: []Compared{}, Budgets: []Balance{}}
 	owner, err := d.find(&q, &a)
 	if err != nil {
 		return ExplainAnswer{}, err
@@ -58,6 +60,9 @@ func (d *Desk) Explain(ctx context.Context, p Person, q ExplainRequest) (Explain
 	asked := a.Verdict != nil && a.Verdict.Account != "" && d.approvesFor(p, a.Verdict.Account)
 	if owner != p.Name && !p.may(SeeAll) && !asked {
 		return ExplainAnswer{}, wrong(Forbidden, "spillway queue", "job %s is not yours", q.Job)
+	}
+	if snap, _, err := d.look(); err == nil && a.Demand != nil {
+		a.Compared = d.comparedFor(&snap, a.Demand, a.Verdict, q.Lang)
 	}
 	if v := a.Verdict; v != nil {
 		a.Why, a.Change = q.Lang.Why(v), q.Lang.Change(v)

@@ -82,6 +82,10 @@ func (d *Desk) judge(r *request, q *Quoted) error {
 		q.Why, q.barred = bridge.ReasonNoOffer, true
 	case o.Bar != "":
 		q.Why = o.Bar
+	case lacksAttribute(t, o, d.Now().Add(q.life)):
+		q.Why = bridge.ReasonLacks
+	case !o.Network.Holds(t.Network):
+		q.Why = bridge.ReasonNetwork
 	case r.tooDear(q):
 		q.Why = bridge.ReasonTooDear
 	case !o.Until.IsZero() && d.Now().Add(q.life).After(o.Until):
@@ -120,6 +124,13 @@ func rulesOut(t *bridge.Terms, p *bridge.Pool) bool {
 	return p.Market != bridge.Reserved && !slices.Contains(t.Markets, p.Market) ||
 		len(t.Clouds) > 0 && !slices.Contains(t.Clouds, p.Cloud) ||
 		len(t.Regions) > 0 && !slices.Contains(t.Regions, p.Region)
+}
+
+// lacksAttribute reports whether a provider does not have what policy asks for
+// until a time.
+func lacksAttribute(t *bridge.Terms, o *bridge.Offer, until time.Time) bool {
+	_, lacks := o.Lacks(t.Attributes, until)
+	return lacks
 }
 
 func above(m, limit bridge.Money) bool {

@@ -27,7 +27,8 @@ type QuoteAnswer struct {
 	Account    bridge.Account `json:"account"` // that would pay
 	Duration   int64          `json:"duration_seconds"`
 	Offers     []Quoted       `json:"offers"`
-	Budgets    []Balance      `json:"budgets"` // of the account, widest first
+	Compared   []Compared     `json:"compared"` // the same as a choice for a job weighs them, the best first
+	Budgets    []Balance      `json:"budgets"`  // of the account, widest first
 	// Why nothing fits, when Offers is empty.
 	Why string `json:"why,omitempty"`
 	// Local is what the local queue would do instead; nil while it is not seen.
@@ -95,7 +96,7 @@ func (d *Desk) Quote(ctx context.Context, p Person, q QuoteRequest) (QuoteAnswer
 	}
 	a := QuoteAnswer{
 		At: d.Now(), Understood: req.wish.String(), Cluster: req.cluster, Account: req.account,
-		Duration: req.wish.Seconds, Offers: quotes, Budgets: asBalances(req.countIn(quotes)),
+		Duration: req.wish.Seconds, Offers: quotes, Compared: d.comparedQuotes(req, quotes, q.Lang), Budgets: asBalances(req.countIn(quotes)),
 	}
 	if req.demand != nil {
 		a.Local = d.local(&req.snap, req.cluster, req.demand.Job)

@@ -11,6 +11,8 @@ import (
 // chineseNews are the twins of what news say in words of ours, by the English
 // format, in the order in which they are tried.
 var chineseNews = []struct{ english, chinese string }{
+	{"%s of cloud %s ends on %s: jobs that need it go elsewhere from then on, unless it is renewed", "云 %[2]s 的 %[1]s 将于 %[3]s 到期：若不续期，需要它的作业届时将改用别处"},
+	{"%s of cloud %s ended on %s: jobs that need it go elsewhere", "云 %[2]s 的 %[1]s 已于 %[3]s 到期：需要它的作业改用别处"},
 	{"starts again from the beginning: no complete checkpoint was found", "没有找到完整的检查点，从头重新运行"},
 	{"runs again beside a complete checkpoint that gives no step: whether it resumed is not known", "已再次运行；旁边完整的检查点没有步数，无法得知是否从中继续"},
 	{"resumed at step %d (checkpoint age %s)", "从第 %s 步继续（检查点写于被中断前 %s）"},

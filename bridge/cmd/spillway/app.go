@@ -145,30 +145,14 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", 
 const lineWidth = 100
 
 // wrap writes a text behind a lead, in lines of at most lineWidth that begin as
-// deep as the first. It breaks between words, and in Chinese anywhere.
+// deep as the first.
 func (p *page) wrap(lead, text string) {
-	at, word, wide := len(lead), "", 0
-	fmt.Fprint(p.w, lead)
-	flush := func() {
-		if at > len(lead) && at+wide > lineWidth {
-			fmt.Fprint(p.w, "\n", strings.Repeat(" ", len(lead)))
-			at, word = len(lead), strings.TrimPrefix(word, " ")
+	for i, line := range folded(plain(text), lineWidth-len(lead)) {
+		if i > 0 {
+			lead = strings.Repeat(" ", len(lead))
 		}
-		fmt.Fprint(p.w, word)
-		at, word, wide = at+wide, "", 0
+		p.line("%s%s", lead, line)
 	}
-	for _, r := range plain(text) {
-		cells := 1
-		if r >= 0x2e80 {
-			cells = 2
-		}
-		if r == ' ' || cells == 2 {
-			flush()
-		}
-		word, wide = word+string(r), wide+cells
-	}
-	flush()
-	fmt.Fprintln(p.w)
 }
 
 // table writes rows under a heading, aligned by column. Cells of a row are

@@ -21,7 +21,9 @@ func (explainCmd) Help() string {
   spillway explain 4711_3 -o json
 
 JSON keys: cluster, job, state (pending, running, gone), demand, run, verdict{kind, why, rule, class, account, rental,
-until, pool, cost, left, limit, scope{account, cloud, gpu}, detail}, why, change, billing, waiting_seconds, budgets[], rentals[], news[].`
+until, pool, cost, left, limit, scope{account, cloud, gpu}, detail}, why, change, billing, compared[] (offer, machines, gangs,
+run, boot, spare, minimum, step, early, paid, machine, reclaims, loss_pm, loss, egress, total, hold, chosen, why, detail, lines[]
+(what, name, says)), waiting_seconds, budgets[], rentals[], news[]. Of each cloud three offers are compared.`
 }
 
 // Run explains one job.
@@ -70,6 +72,7 @@ func sayExplain(p *page, e *desk.ExplainAnswer, lang desk.Lang) {
 		add("Paid by", string(v.Account))
 	}
 	p.table("", rows)
+	sayCompared(p, e.Compared)
 	sayBudgets(p, e.Budgets)
 	if len(e.Rentals) > 0 {
 		p.line("")

@@ -61,7 +61,8 @@ func (quoteCmd) Help() string {
 At most is what would be held: the dearest price over the whole time, boot included. What is not used comes back.
 
 JSON keys: id, good_until, at, understood, cluster, account, duration_seconds, offers[] (pool, machines, shape, rate,
-expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over, billing), budgets[], why,
+expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over, billing), compared[] (as in explain),
+budgets[], why,
 local{cluster, source (scheduler, queue), at, job, start, waiting, oldest_seconds}.`
 }
 
@@ -103,6 +104,7 @@ func sayQuote(p *page, q *desk.QuoteAnswer) {
 			p.line("%s: %s; the prices have it in them.", desk.Place(o.Pool), said)
 		}
 	}
+	sayCompared(p, q.Compared)
 	sayBudgets(p, q.Budgets)
 	if q.Local != nil {
 		p.line("")

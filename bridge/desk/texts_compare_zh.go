@@ -1,0 +1,31 @@
+package desk
+
+var compareWordsChinese = map[string]string{
+	"name-offer":      "报价",
+	"name-rate":       "每小时",
+	"name-run":        "付费时长",
+	"name-billing":    "计费附加",
+	"name-machines":   "机器费用",
+	"name-loss":       "预计损失",
+	"name-egress":     "流出流量",
+	"name-total":      "合计",
+	"name-hold":       "最多冻结",
+	"name-delivery":   "就绪时间",
+	"name-network":    "网络",
+	"name-attributes": "供应商资质",
+	"name-verdict":    "结论",
+
+	"rate":            "{rate}[，{age} 前的价格][，来自 {source}]",
+	"run":             "运行 {run}，开机 {boot}[，余量 {spare}]",
+	"billing":         "[补足最低计费 {minimum}，][补足整步 {step}，][提前归还 {early}，]",
+	"billing-none":    "无",
+	"loss":            "{loss}（预计每台机器被收回 {reclaims} 次）",
+	"attribute":       "{name}[ {number}][，至 {day}]",
+	"attribute-ended": "{name}[ {number}]，已于 {day} 到期",
+	"unsaid":          "未说明",
+	"chosen":          "选用：排在最前",
+	"at-once":         "立即租用",
+	"asks":            "需要审批人同意",
+	"would-do":        "可用，但排在后面",
+	"why-not":         "不可用：{why}[（{detail}）]",
+}
