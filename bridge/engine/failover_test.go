@@ -375,3 +375,29 @@ func TestRegionThatADriverKnowsToBeClosedIsSetAsideAlone(t *testing.T) {
 		w.settled(5 * time.Minute)
 	})
 }
+
+// A region that says no again after its rest is one region still.
+func TestRegionThatIsDeniedTwiceIsNoWholeCloud(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.b.only(0)
+		w.a.only(9, zonesIn(bridge.OnDemand, 2, 1)...)
+		w.a.setup(func(c *cloud) {
+			c.refuses = func(l *bridge.Launch) bridge.CloudErrorKind {
+				if l.Pool.Region == "r1" {
+					return bridge.CloudDenied
+				}
+				return ""
+			}
+		})
+		w.start()
+		for i := range 3 {
+			w.cluster.submit(bridge.JobID(fmt.Sprint(i+1)), 1, 8, time.Minute)
+			w.until(5*time.Minute, "job done", w.state(bridge.JobID(fmt.Sprint(i+1)), "done"))
+			time.Sleep(20 * time.Minute)
+		}
+		if got := w.warned("set aside"); len(got) != 1 || !strings.HasPrefix(got[0], "region r1 of cloud a is") {
+			t.Errorf("told: %q", got)
+		}
+		w.settled(5 * time.Minute)
+	})
+}

@@ -26,7 +26,7 @@ func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bri
 		code = ce.Code
 	}
 	e.memory.replies.refused(p, c.now, kind, cause)
-	about := reachOf(c.marks.Pools, kind, ce, code).Of(p)
+	about := reachOf(c.marks.Pools, p, kind, ce, code).Of(p)
 	var news []bridge.News
 	known := slices.ContainsFunc(c.marks.Pools, func(h bridge.PoolHealth) bool { return h.Pool == about && h.Code == code })
 	if about.Type == "" && !known {
@@ -40,7 +40,7 @@ func (e *Engine) poolDown(ctx context.Context, c *cycle, p bridge.Pool, kind bri
 // reachOf is how much a refusal is about. Its driver may know. A quota counts
 // in all zones of a region. Of rights that are missing it is learned: first the
 // region rests, and when another one says the same, the cloud.
-func reachOf(known []bridge.PoolHealth, kind bridge.CloudErrorKind, ce *bridge.CloudError, code string) bridge.Reach {
+func reachOf(known []bridge.PoolHealth, p bridge.Pool, kind bridge.CloudErrorKind, ce *bridge.CloudError, code string) bridge.Reach {
 	switch {
 	case ce == nil:
 		return bridge.ReachPool
@@ -52,7 +52,7 @@ func reachOf(known []bridge.PoolHealth, kind bridge.CloudErrorKind, ce *bridge.C
 		return bridge.ReachPool
 	}
 	for i := range known {
-		if h := &known[i]; h.Pool.Cloud == ce.Cloud && h.Pool.Type == "" && h.Kind == kind && h.Code == code {
+		if h := &known[i]; h.Pool.Cloud == p.Cloud && h.Pool.Type == "" && h.Pool.Region != p.Region && h.Kind == kind && h.Code == code {
 			return bridge.ReachCloud
 		}
 	}

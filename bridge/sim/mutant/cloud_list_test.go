@@ -22,7 +22,7 @@ var cloudy = []mutant{
 	},
 	{
 		"a sold-out pool rests for ever", 12,
-		[]edit{{"bridge/engine/pool.go", "h.DownUntil, h.Code = c.now.Add(rest), code", "h.DownUntil, h.Code = c.now.Add(rest+10000*time.Hour), code"}},
+		[]edit{{"bridge/rested.go", "h.DownUntil = now, kind, code, now.Add(rest)\n", "h.DownUntil = now, kind, code, now.Add(rest+10000*time.Hour)\n"}},
 		in(engines, "TestC_F18_StockoutLeavesNoNodeAndNeedsNobody"),
 	},
 	{

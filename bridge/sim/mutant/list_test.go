@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // mutants are all of them.
-var mutants = slices.Concat(intents, views, strangers, ends, funds, people, times, cloudy)
+var mutants = slices.Concat(intents, views, strangers, ends, funds, people, times, cloudy, failover)
 
 // Folders of tests.
 const (
