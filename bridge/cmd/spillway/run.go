@@ -186,6 +186,7 @@ func (d *daemon) openEnrol(c *config.Config) error {
 		Dir: c.StateDir, URL: url, Rentals: through[enrol.Rentals](d.store), Clusters: clusters, Clock: utcNow, Log: d.log,
 		Wake: func() { d.engine.Wake() }, Hear: d.hear, Wants: wants(c),
 		Agent: "/proc/self/exe", Version: version, // also once the file was replaced by a newer one
+		Valid: c.Limits.Launch + c.Limits.Join + 5*time.Minute, // machines that come by ticket take their time
 	})
 	if err != nil {
 		return err
