@@ -166,7 +166,7 @@ func (s *Server) quota(c *call, market *market) *refusal {
 // covers says whether a quota is for machines of a pool.
 func (q *Quota) covers(m *market) bool {
 	return (q.Region == "" || q.Region == m.pool.Region) && (q.Market == "" || q.Market == m.pool.Market) &&
-		(q.Family == "" || q.Family == ec2.FamilyOf(m.kind.Name, m.kind.GPUs))
+		(q.Family == "" || q.Family == ec2.FamilyOf(m.kind.Name, m.kind.GPUs, m.pool.Market))
 }
 
 // holding is what an account has.

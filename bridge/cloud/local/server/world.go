@@ -81,7 +81,8 @@ type Quota struct {
 	Market   string `yaml:"market"`
 	Machines *int   `yaml:"machines"`
 	GPUs     *int   `yaml:"gpus"`
-	// VCPUs limits those of the types of one Family, p, g or standard, as EC2 does.
+	// VCPUs limits those of the types of one Family, p, p5 (on spot), g or standard, as
+	// EC2 does.
 	VCPUs  *int   `yaml:"vcpus"`
 	Family string `yaml:"family"`
 }

@@ -59,8 +59,8 @@
 // up pending and are found terminated, with the StateReason
 // Server.InsufficientInstanceCapacity. Quotas are told as
 // MaxSpotInstanceCountExceeded, on demand as InstanceLimitExceeded if they count
-// machines and as VcpuLimitExceeded else. Those in vCPUs, of the families p, g and
-// standard, can be read as service quotas; GetProducts has the prices on demand, by
+// machines and as VcpuLimitExceeded else. Those in vCPUs, of the families p, p5, g
+// and standard, can be read as service quotas; GetProducts has the prices on demand, by
 // region, the highest if its zones differ.
 //
 // CreateTags has a rate limit of its own, 10 a second and 100 at once. EC2's limits

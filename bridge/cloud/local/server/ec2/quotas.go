@@ -19,6 +19,7 @@ type code struct{ code, name string }
 // families are those of EC2's quotas, the first that fits counts.
 var families = []family{
 	{"p", code{"L-417A185B", "Running On-Demand P instances"}, code{"L-7212CCBC", "All P4, P3 and P2 Spot Instance Requests"}, []string{"p"}},
+	{"p5", code{}, code{"L-C4BD4855", "All P5 Spot Instance Requests"}, nil}, // On demand they count as p.
 	{"g", code{"L-DB2E81BA", "Running On-Demand G and VT instances"}, code{"L-3819A6DF", "All G and VT Spot Instance Requests"}, []string{"g", "vt"}},
 	{
 		"standard", code{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"},
@@ -35,10 +36,14 @@ func Families() []string {
 	return out
 }
 
-// FamilyOf is the group of a type, by the letters before its first digit as EC2
-// has it. A type with another name counts as p if it has GPUs and as standard if not.
-func FamilyOf(kind string, gpus int) string {
+// FamilyOf is the group of a type on a market, by the letters before its first
+// digit as EC2 has it. A type with another name counts as p if it has GPUs and as
+// standard if not.
+func FamilyOf(kind string, gpus int, market string) string {
 	letters, _, ok := strings.Cut(kind, ".")
+	if ok && market == string(bridge.Spot) && strings.HasPrefix(letters, "p5") {
+		return "p5"
+	}
 	if at := strings.IndexAny(letters, "0123456789"); ok && at > 0 {
 		for _, f := range families {
 			if slices.Contains(f.letters, letters[:at]) {
@@ -74,6 +79,9 @@ func (q *request) quotas() []serviceQuota {
 			code   code
 		}{{bridge.OnDemand, f.onDemand}, {bridge.Spot, f.spot}} {
 			least, found := 0, false
+			if m.code.code == "" {
+				continue
+			}
 			for _, limit := range q.Quotas() {
 				if (limit.Region == "" || limit.Region == q.Region) && (limit.Market == "" || limit.Market == string(m.market)) &&
 					(limit.Family == "" || limit.Family == f.name) && (!found || limit.VCPUs < least) {

@@ -263,11 +263,14 @@ func TestFamiliesOfTypes(t *testing.T) {
 		"p4d.24xlarge": "p", "p5.48xlarge": "p", "g6.xlarge": "g", "vt1.3xlarge": "g", "m7i.large": "standard", "hpc6a.48xlarge": "p",
 		"n.gpu8": "p", "gpu8": "p",
 	} {
-		if got := FamilyOf(kind, 8); got != want {
+		if got := FamilyOf(kind, 8, "on-demand"); got != want {
 			t.Errorf("%s is of %s, want %s", kind, got, want)
 		}
 	}
-	if got := FamilyOf("n.cpu16", 0); got != "standard" {
+	if got := FamilyOf("n.cpu16", 0, "spot"); got != "standard" {
 		t.Errorf("n.cpu16 is of %s", got)
+	}
+	if got := FamilyOf("p5en.48xlarge", 8, "spot"); got != "p5" {
+		t.Errorf("p5en.48xlarge on spot is of %s", got)
 	}
 }
