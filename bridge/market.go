@@ -97,9 +97,9 @@ func (c *cluster) slowest(e *entry) time.Duration {
 		if i == len(c.boots)-1 {
 			return 0
 		}
-		return c.boots[i]
+		return max(c.boots[i], 1)
 	}
-	return 1 // none comes in time
+	return 1 // none comes in time that takes any
 }
 
 // fastest is the shortest boot on offer.
