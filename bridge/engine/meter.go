@@ -3,20 +3,23 @@ package engine
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"spillway.sh/spillway/bridge"
 )
 
-// meter posts what a rental has cost so far, at most once a minute and only
-// when it has grown.
+// meter posts what a rental has cost so far, once a minute and only when it has
+// grown. Each rental has its own second of the minute, so that hundreds that were
+// launched together are not all posted in one look.
 func (e *Engine) meter(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	last, seen := e.memory.posted[r.ID]
 	if !seen {
-		e.memory.posted[r.ID] = later(r.Created, c.now.Add(-e.limits.Post))
-		last = e.memory.posted[r.ID]
+		last = r.Created.Add(-phase(r.ID, e.limits.Post))
+		e.memory.posted[r.ID] = last
 	}
-	if c.dark || c.now.Sub(last) < e.limits.Post {
+	gone := c.now.Sub(last)
+	if c.dark || gone < e.limits.Post {
 		return nil
 	}
 	cost, err := costOf(r, c.now)
@@ -26,11 +29,18 @@ func (e *Engine) meter(ctx context.Context, c *cycle, r *bridge.Rental) error {
 	if cost.Micro <= r.Cost.Micro {
 		return nil
 	}
-	e.memory.posted[r.ID] = c.now
+	e.memory.posted[r.ID] = last.Add(gone.Truncate(e.limits.Post))
 	next := copyRental(*r)
 	next.Cost = cost
 	saved, err := e.store.Post(ctx, next)
 	return e.kept(c, r, saved, err)
+}
+
+// phase is a rental's own part of a span.
+func phase(id bridge.RentalID, span time.Duration) time.Duration {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return time.Duration(h.Sum64() % uint64(max(span, 1)))
 }
 
 // costOf is what all machines of a rental have cost until now, by the cloud's
