@@ -252,13 +252,13 @@ func TestC_25_PoolThatComesAndGoesIsAskedSeldom(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.b.only(0)
 		w.terms.Idle = time.Second
-		any := func(bridge.Pool) bool { return true }
+		everywhere := func(bridge.Pool) bool { return true }
 		w.start()
 		for i := range 18 { // three hours, up five minutes and down five
-			w.a.stock(9, any)
+			w.a.stock(9, everywhere)
 			w.cluster.submit(bridge.JobID(fmt.Sprint(2*i+1)), 1, 8, 30*time.Second)
 			time.Sleep(5 * time.Minute)
-			w.a.stock(0, any)
+			w.a.stock(0, everywhere)
 			w.cluster.submit(bridge.JobID(fmt.Sprint(2*i+2)), 1, 8, 30*time.Second)
 			time.Sleep(5 * time.Minute)
 		}
