@@ -16,6 +16,7 @@ type demoCmd struct {
 	format
 	Auto      bool   `help:"Answer the question by itself, as a person who is not the requester."`
 	Scheduler string `help:"slurm: a real one, in machines of its own. sim: a simulated world, for which no root is needed." enum:"slurm,sim" default:"slurm"`
+	Cloud     string `help:"local: the local clouds in their own words. aws: in EC2's words, by the driver of AWS." enum:"local,aws" default:"local"`
 	Seed      uint64 `help:"Which simulated world." default:"1"`
 	Slurm     string `help:"Version of Slurm: 22.05, 24.11 or 26.05." default:"22.05" placeholder:"VERSION"`
 	Keep      string `help:"Keep the servers' logs in this folder when the demo fails." placeholder:"DIR"`
@@ -27,6 +28,7 @@ func (demoCmd) Help() string {
   spillway demo
   spillway demo --auto
   spillway demo --auto --output json | tail -n 1
+  spillway demo --cloud aws
   spillway demo --scheduler sim
   spillway demo --scheduler sim --auto --seed 7
 
@@ -55,7 +57,7 @@ func (c *demoCmd) Run(a *app) error {
 	signal.Notify(held, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(held)
 	return demo.Run(a.ctx, demo.Options{
-		Version: c.Slurm, Auto: c.Auto, JSON: c.Output == "json", Out: a.out, Err: a.errs, Exe: exe, Keep: c.Keep,
+		Version: c.Slurm, Auto: c.Auto, JSON: c.Output == "json", Out: a.out, Err: a.errs, Exe: exe, Keep: c.Keep, EC2: c.Cloud == "aws",
 	})
 }
 

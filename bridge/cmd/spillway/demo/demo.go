@@ -26,6 +26,8 @@ type Options struct {
 	Out, Err io.Writer
 	// Exe is the spillway binary that clouds, daemon and approver run.
 	Exe string
+	// EC2 rents from the local clouds by the driver of EC2.
+	EC2 bool
 	// Keep leaves the logs in this folder when the demo fails; empty: nowhere.
 	Keep string
 }
@@ -55,7 +57,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // The demo's ordinary user works in it.
 		return fmt.Errorf("open the demo's folder: %w", err)
 	}
-	p := &play{o: o, story: newStory(tale, began), rig: &rig{Stage: &stage.Stage{Dir: dir, Exe: o.Exe}}, done: map[string]bool{}}
+	p := &play{o: o, story: newStory(tale, began), rig: &rig{Stage: &stage.Stage{Dir: dir, Exe: o.Exe}, ec2: o.EC2}, done: map[string]bool{}}
 	defer func() {
 		if err != nil && o.Keep != "" {
 			p.keepLogs()
@@ -102,6 +104,9 @@ func (p *play) prepare(ctx context.Context) error {
 		return fmt.Errorf("start the clouds: %w", err)
 	}
 	p.tell("cloud", "stratus has three cheap spot machines, nimbus has more and costs more")
+	if p.o.EC2 {
+		p.tell("cloud", "both speak EC2, and spillway rents by its driver of AWS")
+	}
 	if err := p.rig.startDaemon(ctx); err != nil {
 		return fmt.Errorf("start spillway: %w", err)
 	}

@@ -149,6 +149,9 @@ func (p *play) fromClouds(s *Summary) error {
 	s.Reclaims = lo.CountBy(entries, func(e wire.Entry) bool { return e.Kind == wire.EntryNotice })
 	for c, micro := range j.CostMicro {
 		s.billed = bridge.Money{Micro: micro, Currency: c}
+		if p.o.EC2 {
+			s.slack = int64(s.MachinesRented) * 2 * 28_600_000 / 3600 // of the dearest machine
+		}
 	}
 	if len(j.Doubles)+len(j.Overlaps)+len(j.Late)+len(j.Untagged) > 0 {
 		return fmt.Errorf("the clouds saw doubles %v, overlaps %v, late %v, untagged %v: %w", j.Doubles, j.Overlaps, j.Late, j.Untagged, ErrFault)

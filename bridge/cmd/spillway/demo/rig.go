@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"errors"
@@ -9,10 +10,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"text/template"
 	"time"
 
 	"spillway.sh/spillway/bridge/cloud/local/server"
+	"spillway.sh/spillway/bridge/cloud/local/server/ec2"
 	"spillway.sh/spillway/bridge/cmd/spillway/stage"
 	"spillway.sh/spillway/bridge/sandbox"
 	"spillway.sh/spillway/slurm/slurmtest"
@@ -28,6 +32,7 @@ type rig struct {
 	cluster *slurmtest.Cluster
 	daemon  *exec.Cmd
 	slack   string // address of the local Slack, which the daemon starts
+	ec2     bool   // the clouds are rented from by the driver of EC2
 }
 
 func (r *rig) path(parts ...string) string                   { return r.Path(parts...) }
@@ -48,6 +53,15 @@ func (r *rig) startClouds(ctx context.Context) error {
 	world, err := files.ReadFile("world.yaml")
 	if err != nil {
 		return err
+	}
+	if r.ec2 {
+		// As EC2 charges. Its spot machines cost what the market does, from one moment
+		// to the next; those of the local cloud keep their first price, so that it may
+		// not move here.
+		world = bytes.ReplaceAll(world, []byte("minimum: 10s"), []byte("minimum: 60s"))
+		for _, swing := range []string{", swing: 4, every: 20s", ", swing: 6, every: 20s"} {
+			world = bytes.ReplaceAll(world, []byte(swing), nil)
+		}
 	}
 	return r.StartClouds(ctx, world)
 }
@@ -80,10 +94,9 @@ func (r *rig) configure() error {
 	if err != nil {
 		return err
 	}
-	type cloud struct{ Name, URL, TokenFile string }
-	var clouds []cloud
-	for _, name := range []string{"stratus", "nimbus"} {
-		clouds = append(clouds, cloud{name, r.CloudURL(), r.Token(name + "-demo")})
+	clouds, err := r.clouds()
+	if err != nil {
+		return err
 	}
 	t, err := template.ParseFS(files, "config.tmpl")
 	if err != nil {
@@ -99,6 +112,41 @@ func (r *rig) configure() error {
 		"Clouds": clouds, "Enrol": r.Enrol(), "Slack": r.slack, "People": r.path("slack.yaml"),
 	})
 	return errors.Join(err, f.Close())
+}
+
+// cloud is one of the demo's in the configuration. With an image it is rented from
+// in EC2's words.
+type cloud struct {
+	Name, URL, TokenFile             string
+	Image, Region, Type, Credentials string
+	Features                         string
+}
+
+// clouds are the demo's two. For the driver of EC2 their tokens are keys in a file
+// of its SDK.
+func (r *rig) clouds() ([]cloud, error) {
+	all := []cloud{
+		{Name: "stratus", Region: "north", Type: "s.gpu8", Features: "[a100]"},
+		{Name: "nimbus", Region: "east", Type: "n.gpu8", Features: "[a100, nvlink]"},
+	}
+	var keys strings.Builder
+	for i := range all {
+		c := &all[i]
+		c.URL, c.TokenFile, c.Credentials = r.CloudURL(), r.Token(c.Name+"-demo"), r.path("aws.credentials")
+		if !r.ec2 {
+			continue
+		}
+		secret, err := os.ReadFile(c.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		c.Image = ec2.ImageID(c.Name, c.Region)
+		fmt.Fprintf(&keys, "[%s]\naws_access_key_id = %s\naws_secret_access_key = %s\n", c.Name, filepath.Base(c.TokenFile), strings.TrimSpace(string(secret)))
+	}
+	if !r.ec2 {
+		return all, nil
+	}
+	return all, os.WriteFile(r.path("aws.credentials"), []byte(keys.String()), 0o600)
 }
 
 // freeAddress is a loopback address that nobody listens on just now.

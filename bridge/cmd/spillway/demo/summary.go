@@ -35,6 +35,9 @@ type Summary struct {
 	onDemand bridge.Money
 	// billed is the clouds' own sum.
 	billed bridge.Money
+	// slack is how far the books may be from the bill: what is told in whole seconds
+	// only can be off by one at both ends.
+	slack  int64
 	length time.Duration
 }
 
@@ -54,7 +57,7 @@ func (s *Summary) faults() []string {
 	check(s.Approvals > 0, "nothing was approved")
 	check(s.HeldMicro == 0, "%s is still held", bridge.Money{Micro: s.HeldMicro, Currency: s.Currency})
 	check(s.LedgerBalanced, "the ledger does not balance")
-	check(s.CostMicro == s.billed.Micro, "the books say %s, the clouds billed %s", bridge.Money{Micro: s.CostMicro, Currency: s.Currency}, s.billed)
+	check(max(s.CostMicro-s.billed.Micro, s.billed.Micro-s.CostMicro) <= s.slack, "the books say %s, the clouds billed %s", bridge.Money{Micro: s.CostMicro, Currency: s.Currency}, s.billed)
 	return out
 }
 

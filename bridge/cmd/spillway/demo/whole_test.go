@@ -43,11 +43,24 @@ func TestDemoEndsWellAndLeavesNothing(t *testing.T) {
 	nothingLeft(t)
 }
 
+// The same story, rented by the driver of AWS from the same clouds in EC2's words.
+func TestDemoByTheDriverOfAWSEndsWellAndLeavesNothing(t *testing.T) {
+	got := runDemo(t, "--cloud", "aws")
+	for key, want := range map[string]any{
+		"jobs_total": 8.0, "jobs_completed": 8.0, "machines_left": 0.0, "reclaims": 1.0, "resumed": 1.0, "held_micro": 0.0, "ledger_balanced": true,
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %v, want %v", key, got[key], want)
+		}
+	}
+	nothingLeft(t)
+}
+
 // runDemo runs the demo and returns the object on its last line.
-func runDemo(tb testing.TB) map[string]any {
+func runDemo(tb testing.TB, more ...string) map[string]any {
 	tb.Helper()
 	var out, story bytes.Buffer
-	c := exec.CommandContext(tb.Context(), exe, "demo", "--auto", "--output", "json")
+	c := exec.CommandContext(tb.Context(), exe, append([]string{"demo", "--auto", "--output", "json"}, more...)...)
 	c.Stdout, c.Stderr = &out, &story
 	if err := c.Run(); err != nil {
 		tb.Fatalf("the demo ended with %v:\n%s%s", err, story.Bytes(), out.Bytes())
