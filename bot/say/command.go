@@ -13,7 +13,7 @@ import (
 var answers = map[words.Verb]func(*turn, context.Context, *words.Request) ([]talk.Effect, error){
 	words.Rent: (*turn).rent, words.Quote: (*turn).quote, words.Again: (*turn).again, words.Status: (*turn).status, words.List: (*turn).list,
 	words.Extend: (*turn).extend, words.Cancel: (*turn).cancel, words.Snooze: (*turn).snooze, words.Keep: (*turn).keep, words.Approve: (*turn).approve,
-	words.Deny: (*turn).deny, words.Spend: (*turn).spend, words.Report: (*turn).report, words.Budget: (*turn).budget, words.Prices: (*turn).prices,
+	words.Deny: (*turn).deny, words.Spend: (*turn).spend, words.Report: (*turn).report, words.Budget: (*turn).budget, words.Prices: (*turn).prices, words.Clouds: (*turn).clouds,
 	words.WhoAmI: (*turn).whoami, words.Help: (*turn).help, words.Freeze: (*turn).freeze, words.Thaw: (*turn).freeze, words.Release: (*turn).release,
 }
 

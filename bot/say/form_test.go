@@ -88,7 +88,7 @@ func TestSuggest(t *testing.T) {
 		who, action, typed string
 		want               []string
 	}{
-		"GPUs":                      {"ana", card.FieldGPU, "", []string{"a100-80", "h100", "l40s"}},
+		"GPUs":                      {"ana", card.FieldGPU, "", []string{"a100", "a100-80", "h100", "l40s"}},
 		"GPUs with a part":          {"ana", card.FieldGPU, "H1", []string{"h100"}},
 		"one's projects":            {"ana", card.FieldProject, "", []string{"nlp"}},
 		"one's own jobs":            {"ana", card.FieldJob, "train", []string{"48211"}},

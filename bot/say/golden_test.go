@@ -138,7 +138,7 @@ var utterances = []scenery{
 	{"20 help", []step{said("ana", "/rent help"), said("ana", "/rent help money"), said("ana", "/rent help all")}},
 	{"21 much money is asked about once more", []step{said("ana", "/rent 8xa100-80 for 1h project nlp"), rentedQuote}},
 	{"22 the rest of the words", scene(small, []step{
-		said("ana", "/rent prices h100"), said("ana", "/rent whoami"), of("ana", "/rent snooze ID 30m"), of("ana", "/release ID at 18:00"),
+		said("ana", "/rent prices h100"), said("ana", "/rent clouds"), said("ana", "/rent clouds h100"), said("ana", "/rent whoami"), of("ana", "/rent snooze ID 30m"), of("ana", "/release ID at 18:00"),
 		of("ana", "/rent extend ID 1h"), said("root", "/rent freeze prices look wrong"), said("ana", "/rent 2xl40s for 1h"), said("root", "/rent thaw"),
 		said("ana", "/rent again"), said("ana", "/release r-0014"), said("ana", "/rent cancel"),
 	})},

@@ -21,6 +21,7 @@ type Desk interface {
 type Money interface {
 	Quote(ctx context.Context, p desk.Person, q desk.QuoteRequest) (desk.QuoteAnswer, error)
 	Prices(ctx context.Context, p desk.Person, q desk.PricesRequest) (desk.PricesAnswer, error)
+	Clouds(ctx context.Context, p desk.Person, q desk.CloudsRequest) (desk.CloudsAnswer, error)
 	Budget(ctx context.Context, p desk.Person, q desk.BudgetRequest) (desk.BudgetAnswer, error)
 	Report(ctx context.Context, p desk.Person, q desk.ReportRequest) (desk.ReportAnswer, error)
 	Week(ctx context.Context, p desk.Person, q desk.WeekRequest) (report.Report, error)

@@ -28,7 +28,7 @@ func slashed(try string) string {
 			return "/rent ls"
 		}
 		return "/rent status " + args
-	case "quote", "extend", "keep", "approve", "deny", "spend", "budget", "report", "prices", "whoami", "freeze", "thaw", "cancel":
+	case "quote", "extend", "keep", "approve", "deny", "spend", "budget", "report", "prices", "clouds", "whoami", "freeze", "thaw", "cancel":
 		return strings.TrimSpace("/rent " + verb + " " + lastLevel(args))
 	}
 	return ""

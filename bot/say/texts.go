@@ -34,6 +34,7 @@ type texts struct {
 	Spent, SpentOf, Forecast, NoForecast, NotFinal, NoDays                       string
 	KeptUntil, KeptBefore, KeptToEnd                                             string
 	Room, NoRoom, NoBudget, Above, Holding, NothingHeld                          string
+	Clouds, NoClouds, Cloud, CloudPool                                           string
 	Prices, NoPrices, Price, PerGPU, SoldOut, OldPrice                           string
 	WhoAmI, WhoSpends, WhoApproves, Frozen, FrozenBefore, Thawed, ThawedBefore   string
 	TellApproved, TellDenied, TellBecause, TellLapsed, TellReady, TellSettled    string
@@ -98,6 +99,7 @@ var english = texts{
 	ReportFiles: "The figures of each part.", ReportSent: "The whole report is in your messages with me.",
 	Room: "{project} can rent for {room} at once.", NoRoom: "{project} has nothing left: anything needs approval.", NoBudget: "No budget covers {project}; without one nothing is rented.",
 	Above: "Above {account}: {who}.", Holding: "Held by: {rentals}.", NothingHeld: "Nothing is held.",
+	Clouds: "Clouds at {at}:", NoClouds: "No cloud is configured.", Cloud: "{name}: {state}; {ready} of {pools} pools ready", CloudPool: "{pool}: {rate} an hour, {state}",
 	Prices: "Prices at {at}, cheapest first:", NoPrices: "Nothing on offer has it.", Price: "{what} ({type}) {market}, {place}: {rate} an hour",
 	PerGPU: ", {rate} for each GPU", SoldOut: ", sold out", OldPrice: ", old price",
 	WhoAmI: "You are {name} on the cluster ({roles}). Slack: {slack}. Your time zone: {zone}.", WhoSpends: "You rent for: {projects}.", WhoApproves: "You approve for: {projects}.",

@@ -57,6 +57,7 @@ var chinese = texts{
 	ReportFiles: "各部分的数据。", ReportSent: "完整报告在您与我的私信中。",
 	Room: "{project} 可立即租用 {room}。", NoRoom: "{project} 没有余额：任何租用都需批准。", NoBudget: "{project} 没有预算；没有预算不租用。",
 	Above: "超出 {account} 时：{who}。", Holding: "预留于：{rentals}。", NothingHeld: "没有预留款项。",
+	Clouds: "{at} 各云的状态：", NoClouds: "没有配置云。", Cloud: "{name}：{state}；{pools} 个资源池中 {ready} 个可用", CloudPool: "{pool}：每小时 {rate}，{state}",
 	Prices: "{at} 的价格，从低到高：", NoPrices: "没有这样的机器。", Price: "{what}（{type}）{market}，{place}：每小时 {rate}",
 	PerGPU: "，每块 GPU {rate}", SoldOut: "，售罄", OldPrice: "，价格过旧",
 	WhoAmI: "您在集群上是 {name}（{roles}）。Slack：{slack}。您的时区：{zone}。", WhoSpends: "您可租用的项目：{projects}。", WhoApproves: "您可审批：{projects}。",

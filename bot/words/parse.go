@@ -120,7 +120,7 @@ func (p *parser) rent() error {
 	case Freeze, Thaw:
 		p.r.Text = plain(p.words)
 		return nil
-	case Prices:
+	case Prices, Clouds:
 		return p.prices()
 	case Spend, Budget, Report, Help:
 		p.r.Words = p.words
@@ -285,18 +285,18 @@ func (p *parser) deny() error {
 	return p.ids()
 }
 
-// prices reads a GPU and a place.
+// prices reads a GPU and a place, for prices and for clouds.
 func (p *parser) prices() error {
 	w, err := desk.ReadWords([]string{desk.Line(p.words)}, &p.k.Known)
 	p.r.GPU, p.r.Place = w.GPUType, w.Place
 	only := w
 	only.GPUType, only.Place, only.GPUs, only.Market = "", "", 0, ""
 	if err == nil && only.String() != "" {
-		return p.bad("/rent prices "+w.GPUType, "prices are of a GPU or a place, and %q is more than that", only.String())
+		return p.bad("/rent "+string(p.r.Verb)+" "+w.GPUType, "prices are of a GPU or a place, and %q is more than that", only.String())
 	}
 	if err != nil {
 		e := desk.AsError(err)
-		e.Try = "/rent prices"
+		e.Try = "/rent " + string(p.r.Verb)
 		if near := desk.Nearest(strings.Join(p.words, " "), p.k.GPUs); near != "" {
 			e.Try += " " + near
 		}

@@ -22,6 +22,7 @@ const (
 	Budget  Verb = "budget"
 	Report  Verb = "report"
 	Prices  Verb = "prices"
+	Clouds  Verb = "clouds"
 	WhoAmI  Verb = "whoami"
 	Help    Verb = "help"
 	Again   Verb = "again"
@@ -36,7 +37,7 @@ const (
 var verbs = map[string]Verb{
 	"quote": Quote, "status": Status, "show": Status, "list": List, "ls": List, "mine": List,
 	"extend": Extend, "cancel": Cancel, "withdraw": Cancel, "approve": Approve, "deny": Deny, "reject": Deny,
-	"spend": Spend, "budget": Budget, "report": Report, "prices": Prices, "price": Prices, "whoami": WhoAmI,
+	"spend": Spend, "budget": Budget, "report": Report, "prices": Prices, "price": Prices, "clouds": Clouds, "whoami": WhoAmI,
 	"help": Help, "?": Help, "again": Again, "snooze": Snooze, "keep": Keep, "freeze": Freeze, "thaw": Thaw,
 }
 
