@@ -92,8 +92,8 @@ func (c *Cloud) Terminate(ctx context.Context, ids []string) error {
 	})
 }
 
-// Extend writes a later end into the machines' own metadata, where their agents
-// read it. Nova itself ends nothing.
+// Extend writes a later end into the machines' own metadata, from which a rental
+// is rebuilt. Nova itself ends nothing; agents are told by the bridge.
 func (c *Cloud) Extend(ctx context.Context, ids []string, expires time.Time) error {
 	return c.each(ctx, opExtend, ids, func(ctx context.Context, client *gophercloud.ServiceClient, id string) error {
 		_, err := servers.UpdateMetadata(ctx, client, id, servers.MetadataOpts{bridge.TagExpires: expires.UTC().Format(time.RFC3339)}).Extract()

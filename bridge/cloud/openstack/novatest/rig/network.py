@@ -50,6 +50,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         kind, name, query = self.where()
         query.pop("fields", None)
+        if not kind:
+            at = "http://%s/v2.0/" % self.headers["Host"]
+            return self.answer(200, {"versions": [{"id": "v2.0", "status": "CURRENT", "links": [{"rel": "self", "href": at}]}]})
         with lock:
             if kind == "quotas":
                 return self.answer(200, {"quota": {"port": -1, "network": -1, "security_group": -1, "floatingip": -1}})

@@ -33,7 +33,7 @@ python api nova.cmd.api_os_compute
 answers 5000
 answers 8778
 python scheduler nova.cmd.scheduler # It asks placement once, and ends if nobody is there.
-until curl -s -o /dev/null telnet://127.0.0.1:5672 </dev/null; do sleep 0.1; done
+until (: </dev/tcp/127.0.0.1/5672) 2>/dev/null; do sleep 0.1; done
 for host in HOSTS; do
 	driver=fake.FakeDriver provider=/etc/nova/none
 	case $host in
