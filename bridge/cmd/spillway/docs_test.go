@@ -17,7 +17,7 @@ import (
 )
 
 // claims are the pages that say which test holds what.
-var claims = []string{"failure-modes.md", "promises.md"}
+var claims = []string{"failure-modes.md", "promises.md", "clouds/faults.md"}
 
 var (
 	inCode     = regexp.MustCompile("`([^`]+)`")
