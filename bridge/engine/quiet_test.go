@@ -61,7 +61,7 @@ func TestINV_I26_QuietSystemWritesNothing(t *testing.T) {
 		},
 		"a sold-out pool that rests": func(w *world) {
 			w.a.setup(func(c *cloud) { clear(c.pools) })
-			w.b.setup(func(c *cloud) { clear(c.pools); c.sell(bridge.OnDemand, 1, 0) })
+			w.b.setup(func(c *cloud) { clear(c.pools); c.sell(bridge.OnDemand, 8, 0) })
 			w.limits.PoolDown = time.Hour
 			w.cluster.submit("1", 1, 8, time.Hour)
 		},
