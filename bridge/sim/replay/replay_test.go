@@ -153,6 +153,14 @@ func TestTable(t *testing.T) {
 	if s := costs["the daemon's rules, nine zones/60/1"]; s.mean() > 0.33 {
 		t.Errorf("nine zones cost %.3f of on demand, want at most 0.33", s.mean())
 	}
+	for _, nodes := range []int{1, 4} { // a pool that has nothing is not asked at every look
+		s := costs[fmt.Sprintf("the daemon's rules, nine zones/60/%d", nodes)]
+		asked, refused := float64(s.asked)/float64(s.runs), float64(s.refused)/float64(s.runs)
+		t.Logf("%d nodes: %.1f requests a job, %.1f of them in vain", nodes, asked, refused)
+		if asked > 80 {
+			t.Errorf("%.1f requests for a job of 48 hours with %d nodes", asked, nodes)
+		}
+	}
 	docs(t, costs)
 }
 
