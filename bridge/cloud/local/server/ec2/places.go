@@ -150,7 +150,8 @@ func (q *request) describeImages() (any, *Refusal) {
 	if a.pass(filters) && (chosen(owners, "amazon") || slices.Contains(owners, owner)) {
 		out.Images = []image{one}
 	}
-	return out, nil
+	out.Images, out.Next, no = pageOf(q, out.Images, pageMost)
+	return out, no
 }
 
 type subnet struct {
@@ -261,7 +262,8 @@ func (q *request) describeSecurityGroups() (any, *Refusal) {
 	if a.pass(filters) {
 		out.Groups = []securityGroup{one}
 	}
-	return out, nil
+	out.Groups, out.Next, no = pageOf(q, out.Groups, pageMost)
+	return out, no
 }
 
 type availabilityZone struct {

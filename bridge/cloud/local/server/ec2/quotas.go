@@ -22,8 +22,10 @@ var families = []family{
 	{"p5", code{}, code{"L-C4BD4855", "All P5 Spot Instance Requests"}, nil}, // On demand they count as p.
 	{"g", code{"L-DB2E81BA", "Running On-Demand G and VT instances"}, code{"L-3819A6DF", "All G and VT Spot Instance Requests"}, []string{"g", "vt"}},
 	{
-		"standard", code{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"},
-		code{"L-34B43A08", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"}, []string{"a", "c", "d", "h", "i", "m", "r", "t", "z"},
+		"standard",
+		code{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"},
+		code{"L-34B43A08", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"},
+		[]string{"a", "c", "d", "h", "i", "m", "r", "t", "z"},
 	},
 }
 

@@ -38,11 +38,10 @@ func (q *request) describeSpotPrices() (any, *Refusal) {
 	if no != nil {
 		return nil, no
 	}
-	kinds, products, zone := q.texts("InstanceType"), q.texts("ProductDescription"), q.str("AvailabilityZone")
+	zone := q.str("AvailabilityZone")
 	if zone != "" && !slices.Contains(q.zones(), zone) {
 		return nil, refuse("InvalidParameterValue", "Invalid availability zone: [%s]", zone)
 	}
-	linux := len(products) == 0 || slices.Contains(products, productLinux) || slices.Contains(products, productLinux+" (Amazon VPC)")
 	now := q.Now()
 	from, to := q.moment(now, "StartTime"), q.moment(now, "EndTime")
 	if to.After(now) {
@@ -50,7 +49,7 @@ func (q *request) describeSpotPrices() (any, *Refusal) {
 	}
 	var all []dated
 	for _, o := range q.pools {
-		if o.Pool.Region != q.Region || o.Pool.Market != string(bridge.Spot) || !chosen(kinds, o.Pool.Type) || zone != "" && o.Pool.Zone != zone || !linux {
+		if !q.priced(o.Pool) {
 			continue
 		}
 		for _, m := range q.History(o.Pool, from, to) {
@@ -66,6 +65,13 @@ func (q *request) describeSpotPrices() (any, *Refusal) {
 		out.Prices = append(out.Prices, one.spotPrice)
 	}
 	return out, no
+}
+
+// priced says whether a request asks for the prices of a pool.
+func (q *request) priced(p wire.Pool) bool {
+	zone, products := q.str("AvailabilityZone"), q.texts("ProductDescription")
+	return p.Region == q.Region && p.Market == string(bridge.Spot) && chosen(q.texts("InstanceType"), p.Type) &&
+		(zone == "" || zone == p.Zone) && (chosen(products, productLinux) || slices.Contains(products, productLinux+" (Amazon VPC)"))
 }
 
 // dated is a price with its time, to be put in order.

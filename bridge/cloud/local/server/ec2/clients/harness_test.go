@@ -154,8 +154,7 @@ func spot(in *sdk.RunInstancesInput, ceiling string) *sdk.RunInstancesInput {
 
 // code is an error's code in AWS's words.
 func code(err error) string {
-	var e smithy.APIError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[smithy.APIError](err); ok {
 		return e.ErrorCode()
 	}
 	if err != nil {

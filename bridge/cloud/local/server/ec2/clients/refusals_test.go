@@ -178,6 +178,7 @@ func TestOtherCallsThatAreRefused(t *testing.T) {
 	}
 	_, unknownType := c.DescribeInstanceTypes(ctx, &sdk.DescribeInstanceTypesInput{InstanceTypes: []types.InstanceType{"p9.mega"}})
 	_, unknownImage := c.DescribeImages(ctx, &sdk.DescribeImagesInput{ImageIds: []string{"ami-1"}})
+	_, nextImages := c.DescribeImages(ctx, &sdk.DescribeImagesInput{NextToken: aws.String("7")})
 	_, unknownSubnet := c.DescribeSubnets(ctx, &sdk.DescribeSubnetsInput{SubnetIds: []string{"subnet-1"}})
 	_, far := r.ec2(west).TerminateInstances(ctx, &sdk.TerminateInstancesInput{InstanceIds: ids})
 	_, nowhere := r.ec2("moon-1").DescribeInstances(ctx, &sdk.DescribeInstancesInput{})
@@ -199,6 +200,7 @@ func TestOtherCallsThatAreRefused(t *testing.T) {
 		"tag: one of AWS's":                    {mark(ids[0], "aws:a"), "InvalidParameterValue"},
 		"types: one that nobody has":           {unknownType, "InvalidInstanceType"},
 		"images: one that is not there":        {unknownImage, "InvalidAMIID.NotFound"},
+		"images: a page that nobody has":       {nextImages, "InvalidNextToken"},
 		"subnets: one that is not there":       {unknownSubnet, "InvalidSubnetID.NotFound"},
 		"any call to a region that is nowhere": {nowhere, "AuthFailure"},
 	} {
