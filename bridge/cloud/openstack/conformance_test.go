@@ -20,8 +20,9 @@ import (
 	"spillway.sh/spillway/bridge/cloud/openstack/novatest"
 )
 
-// patience is for a machine that does other things besides.
-const patience = 3 * time.Minute
+// patience is for a machine that does other things besides; the suite looks a
+// thousand times in it.
+const patience = 10 * time.Minute
 
 const userData = "#!/bin/sh\ntrue\n"
 
