@@ -129,16 +129,19 @@ type PoolStand struct {
 
 // Clouds answers how clouds and pools are; everybody may ask.
 func (d *Desk) Clouds(_ context.Context, _ Person, q CloudsRequest) (CloudsAnswer, error) {
-	snap, _, err := d.look()
+	snap, _, err := d.look() // asks the clouds itself where there is no daemon
 	if err != nil {
-		return CloudsAnswer{}, err
-	}
-	if err := d.checkClouds(&snap, &q); err != nil {
 		return CloudsAnswer{}, err
 	}
 	replies := map[string]bridge.Reply{}
 	if d.Replies != nil {
 		replies = d.Replies()
+	}
+	if snap, _, err = d.look(); err != nil { // no older than the replies
+		return CloudsAnswer{}, err
+	}
+	if err := d.checkClouds(&snap, &q); err != nil {
+		return CloudsAnswer{}, err
 	}
 	a := CloudsAnswer{At: d.Now(), Clouds: []CloudStand{}}
 	for _, info := range d.cloudInfos(&snap) {

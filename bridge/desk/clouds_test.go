@@ -98,9 +98,9 @@ func TestCloudsNotesNameTheProvidersOwnCode(t *testing.T) {
 		Chinese: {
 			"iso27001（IS 1）将于 2026-12-10 到期，还有 10 d：请续期，否则需要它的作业将改用别处。",
 			"idc-licence已于 2026-11-30 到期：需要它的作业改用别处。",
-			"east-1 gpu8 spot：售罄（SoldOut），连续 3 次，最近一次在 10 s 前；2 min 后再试。",
+			"east-1 gpu8 竞价：售罄（SoldOut），连续 3 次，最近一次在 10 s 前；2 min 后再试。",
 			"既读不到它的报价，也列不出它的机器，连续 2 次，最近一次在 10 s 前：没有权限（AuthFailure）：no such key。",
-			"z g8 on-demand：没有明确答复（Old）；1 min 后再试。",
+			"z g8 按需：没有明确答复（Old）；1 min 后再试。",
 		},
 	} {
 		a := d.mustSeeClouds(t, CloudsRequest{Lang: lang})

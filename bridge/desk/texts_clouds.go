@@ -36,6 +36,8 @@ var cloudWords = map[string]string{
 
 	"all": "all of {of}",
 
+	"market-spot": "spot", "market-on-demand": "on-demand", "market-reserved": "reserved",
+
 	"no-capacity": "sold out", "quota": "quota reached", "price": "dearer than the ceiling", "denied": "access denied",
 	"invalid": "request refused as invalid", "mismatch": "token used before", "throttled": "asked too often",
 	"not-found": "not found", "unknown": "no clear answer",
@@ -154,6 +156,6 @@ func (l Lang) PoolName(p bridge.Pool) string {
 	if p.Type == "" {
 		return l.cloud("all", map[string]string{"of": cmp.Or(p.Zone, p.Region, p.Cloud)})
 	}
-	words := []string{cmp.Or(p.Zone, p.Region), p.Type, string(p.Market)}
+	words := []string{cmp.Or(p.Zone, p.Region), p.Type, l.cloud("market-"+string(p.Market), nil)}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }

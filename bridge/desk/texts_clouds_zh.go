@@ -24,6 +24,8 @@ var cloudWordsChinese = map[string]string{
 
 	"all": "{of} 全部",
 
+	"market-spot": "竞价", "market-on-demand": "按需", "market-reserved": "预留",
+
 	"no-capacity": "售罄", "quota": "达到配额", "price": "高于价格上限", "denied": "没有权限",
 	"invalid": "请求无效", "mismatch": "令牌已用于别的请求", "throttled": "请求过于频繁",
 	"not-found": "不存在", "unknown": "没有明确答复",
