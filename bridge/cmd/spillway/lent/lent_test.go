@@ -88,10 +88,10 @@ currency: USD
 mode: burst
 zone: UTC
 roles: {admins: [root], approvers: [root]}
-accounts: [{account: "*", to: research}]
+accounts: [{account: "*", to: research/vision}]
 defaults: {most: 40, idle: 3s, life: 2h, wait: 1s}
 rules: [{name: all, when: job.nodes > 0, class: P1}]
-budgets: [{account: test/research, every: day, limit: 100000 USD, approvers: [root]}]
+budgets: [{account: test/research/vision, every: day, limit: 100000 USD, approvers: [root]}]
 `
 
 // work leaves a process behind that no longer looks like the job's, and a file.
@@ -120,6 +120,10 @@ func TestAJobRunsOnALentMachine(t *testing.T) {
 		"@DIR@", dir, "@BIN@", cluster.BinDir(sandbox.Account{}), "@CONTROLLER@", join.Controller.String(), "@EXE@", exe,
 		"@INVENTORY@", inventory(t, dir, rig), "@GATEWAY@", cluster.Network().Gateway.String(),
 	).Replace(config)), 0o600))
+	blocker, err := cluster.Submit(t.Context(), sandbox.Bob, "#!/bin/sh\nexec sleep 1000\n", "-N2", "--exclusive", "--gres=gpu:8", "--mem=1000", "--time=20")
+	must(t, err)
+	_, err = cluster.WaitJob(t.Context(), blocker, "RUNNING")
+	must(t, err)
 	daemon(t, dir, cluster)
 
 	out := filepath.Join(cluster.SharedDir(), "home", "alice", "out")
@@ -131,7 +135,9 @@ func TestAJobRunsOnALentMachine(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, bootLogs(rig))
 	}
-	t.Logf("the job ran on %s", done.Fields["NodeList"])
+	if on := done.Fields["NodeList"]; on == "" || strings.HasPrefix(on, "local") {
+		t.Fatalf("the job ran on %q, which is no machine of the pool", on)
+	}
 
 	until(t, 2*time.Minute, "the machines to be given back", func() bool {
 		for i := range rig.Machines {
@@ -186,6 +192,10 @@ func daemon(t *testing.T, dir string, cluster *slurmtest.Cluster) {
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
 			t.Logf("last of the daemon:\n%s", text[max(0, len(text)-8000):])
 		}
+	})
+	until(t, time.Minute, "the daemon answers", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "spillway.sock"))
+		return err == nil
 	})
 }
 
