@@ -2,6 +2,7 @@ package aws_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -87,6 +88,25 @@ func TestBadInput(t *testing.T) {
 	}
 	if l, err := r.cloud.List(t.Context(), "st", "cl"); err != nil || len(l.Instances) > 0 {
 		t.Errorf("%d machines were rented, %v", len(l.Instances), err)
+	}
+}
+
+// TestANewKeyNeedsNoRestart puts the right secret where the wrong one was.
+func TestANewKeyNeedsNoRestart(t *testing.T) {
+	r := start(t)
+	file := r.credentialsFile("nimbus-default", "wrong")
+	cloud := r.open(func(c *aws.Config) { c.CredentialsFile = file })
+	_, err := cloud.List(t.Context(), "st", "cl")
+	wantError(t, err, bridge.CloudDenied, "SignatureDoesNotMatch")
+	good, err := os.ReadFile(r.config().CredentialsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cloud.List(t.Context(), "st", "cl"); err != nil {
+		t.Error(err)
 	}
 }
 

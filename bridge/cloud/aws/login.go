@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,6 +73,17 @@ func (c *Cloud) open(ctx context.Context) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("get credentials: %w", err)
 	}
 	return conf, nil
+}
+
+// wrongKey are the codes for credentials that are not good, or not any more.
+var wrongKey = []string{"AuthFailure", "InvalidClientTokenId", "SignatureDoesNotMatch", "UnrecognizedClientException", "ExpiredToken", "ExpiredTokenException"}
+
+// forget has the next call read credentials anew: who changes a key need not
+// start us again.
+func (c *Cloud) forget() {
+	c.login.mu.Lock()
+	defer c.login.mu.Unlock()
+	c.login.config = nil
 }
 
 func (c *Cloud) loaded(ctx context.Context) (aws.Config, error) {
@@ -167,7 +179,11 @@ func ask[Out any](ctx context.Context, c *Cloud, r *region, op string, limit *ra
 	}
 	out, err := f(ctx, r.services(conf))
 	if err != nil {
-		return nil, c.fault(ctx, op, err)
+		e := c.fault(ctx, op, err)
+		if slices.Contains(wrongKey, e.Code) {
+			c.forget()
+		}
+		return nil, e
 	}
 	if out == nil {
 		return fail(bridge.CloudUnknown, errNothing)
