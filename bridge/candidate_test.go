@@ -133,13 +133,18 @@ func TestEgressIsMonotonic(t *testing.T) {
 	moved := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s, terms := drawChoice(t)
+		s.Queues[0].Demands[0].Shape, s.Queues[0].Demands[0].Deadline = Shape{CPUs: 1}, time.Time{} // what many offers hold
+		terms.Attributes, terms.Network = nil, NetworkPlain
 		before := Decide(&s, always{terms})
 		if len(s.Offers) == 0 || len(before.Rent) == 0 {
 			return
 		}
 		n := copySnapshot(&s)
 		i := rapid.IntRange(0, len(s.Offers)-1).Draw(t, "dearer")
-		n.Offers[i].Egress.Micro += int64(rapid.IntRange(1, 1000).Draw(t, "by")) * Micro / 100
+		if rapid.Bool().Draw(t, "the one that is bought") {
+			i = slices.IndexFunc(s.Offers, func(o Offer) bool { return o.Pool == before.Rent[0].Offer.Pool })
+		}
+		n.Offers[i].Egress.Micro += int64(rapid.IntRange(1, 1000).Draw(t, "by")) * Micro / 10
 		after := Decide(n, always{terms})
 		if len(after.Rent) == 0 {
 			t.Fatalf("nothing is bought any more: %+v", after.Verdicts)
