@@ -44,4 +44,14 @@ var cloudy = []mutant{
 		}},
 		in(engines, "TestC_F28_StatusThatLagsBuysNothingTwice"),
 	},
+	{
+		"EC2 is asked with another token each time", 1,
+		[]edit{{"bridge/cloud/aws/create.go", "ClientToken: aws.String(l.Token)", "ClientToken: aws.String(fmt.Sprint(time.Now().UnixNano()))"}},
+		in("bridge/cloud/aws", "TestC_F08_FiftyKillsBetweenAcceptAndReplyMakeNoSecondMachine"),
+	},
+	{
+		"Nova is not read before a create", 1,
+		[]edit{{"bridge/cloud/openstack/create.go", "\tif there {\n", "\tif there && l.Count < 1 {\n"}},
+		in("bridge/cloud/openstack", "TestC_F08_FiftyKillsBetweenAcceptAndReplyMakeNoSecondMachine"),
+	},
 }
