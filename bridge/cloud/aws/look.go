@@ -109,7 +109,7 @@ func (c *Cloud) Observe(ctx context.Context, l bridge.Launch, h bridge.Handle) (
 	if err != nil {
 		return nil, blindly(err)
 	}
-	if lack := c.outcome(found, max(len(made.ids), 1)); lack != nil {
+	if lack := c.outcome(found, max(len(made.ids), l.Count)); lack != nil {
 		return nil, lack
 	}
 	shown := map[string]bridge.Instance{}
