@@ -22,20 +22,26 @@ import (
 // in the middle of things: the live set is the one before, no job is disturbed,
 // and from there all promises hold to the end.
 func TestStoreIsLostInAWorld(t *testing.T) {
+	played, lost := 0, 0
 	for n := range rounds(1, 100, 5*time.Minute) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			s := sim.Setup{Seed: n, Length: 5 * time.Hour, Jobs: 250}
 			play(t, s, func(ctx context.Context, w *sim.World) {
-				l := &loss{t: t, w: w}
+				l := &loss{t: t, w: w, last: time.Now().Add(s.Length - 15*time.Minute)}
 				w.Errand(time.Hour, l.lose)
 				if err := w.Play(ctx); err != nil {
 					t.Error(err)
 				}
-				if !l.done {
-					t.Error("nothing was lost")
+				if l.done {
+					lost++
 				}
 			})
 		})
+		played++
+	}
+	t.Logf("%d runs, in %d of them there was something to lose", played, lost)
+	if *seed == 0 && lost*2 < played {
+		t.Errorf("in %d of %d worlds a store was lost", lost, played)
 	}
 }
 
@@ -43,6 +49,7 @@ func TestStoreIsLostInAWorld(t *testing.T) {
 type loss struct {
 	t      *testing.T
 	w      *sim.World
+	last   time.Time // when it is too late
 	before []bridge.Rental
 	done   bool
 }
@@ -53,7 +60,11 @@ func (l *loss) lose(ctx context.Context) {
 	if err != nil {
 		l.t.Error(err)
 	}
-	if working := slices.ContainsFunc(live, func(r bridge.Rental) bool { return len(r.Running) > 0 }); !working || len(live) < 3 {
+	working := slices.ContainsFunc(live, func(r bridge.Rental) bool { return len(r.Running) > 0 })
+	switch {
+	case time.Now().After(l.last):
+		return
+	case !working || len(live) < 3:
 		l.w.Errand(time.Minute, l.lose)
 		return
 	}
@@ -92,7 +103,7 @@ func (l *loss) adopt(ctx context.Context) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		l.t.Fatal(err)
 	}
-	if diff := cmp.Diff(terms(l.before, after), terms(after, after)); diff != "" {
+	if diff := cmp.Diff(terms(known(l.before, l.before), after), terms(known(after, l.before), after)); diff != "" {
 		l.t.Errorf("live set (-before +after):\n%s", diff)
 	}
 	l.w.Forget()
@@ -103,6 +114,16 @@ func (l *loss) adopt(ctx context.Context) {
 		l.t.Error(err)
 	}
 	l.done = len(after) > 0
+}
+
+// known are those of some rentals but the ones whose create call was under way
+// before: there the machines were not known.
+func known(rs, before []bridge.Rental) []bridge.Rental {
+	return slices.DeleteFunc(slices.Clone(rs), func(r bridge.Rental) bool {
+		return slices.ContainsFunc(before, func(b bridge.Rental) bool {
+			return b.ID == r.ID && b.Launch.Token == r.Launch.Token && b.State == bridge.StateLaunching
+		})
+	})
 }
 
 // terms are what rentals whose machines live are for and cost at most, in lines;

@@ -303,7 +303,7 @@ func perform(t *testing.T, name string, seed uint64, bring func(*drama)) {
 		d.w = w
 		bring(d)
 		w.Errand(time.Minute, func(context.Context) { d.jobs() })
-		for _, at := range []time.Duration{25 * time.Minute, 40 * time.Minute, 55 * time.Minute} {
+		for _, at := range []time.Duration{8 * time.Minute, 12 * time.Minute, 16 * time.Minute, 25 * time.Minute, 40 * time.Minute, 55 * time.Minute} {
 			w.Errand(at, d.extend)
 		}
 		var unhit []string

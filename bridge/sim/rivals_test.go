@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"spillway.sh/spillway/bridge"
 	"spillway.sh/spillway/bridge/sim"
 	"spillway.sh/spillway/bridge/sim/crash"
+	"spillway.sh/spillway/bridge/sim/invariant"
 	"spillway.sh/spillway/bridge/sim/slurmctl"
 )
 
@@ -68,7 +68,7 @@ func (v *rival) around(ctx context.Context, c *crash.Call, do func(context.Conte
 		ctx = context.WithoutCancel(ctx)
 	}
 	err := do(ctx)
-	if err == nil && (c.Port == "Store" || c.Port == "Writer" || c.Port == "Rentals") && !slices.Contains([]string{"Live", "Marks", "Balances", "Rental"}, c.Method) {
+	if err == nil && (c.Port == "Store" || c.Port == "Writer" || c.Port == "Rentals") && !invariant.Reads(c.Method) {
 		v.r.accepted(v, name)
 	}
 	v.pass(name + " after")
@@ -147,15 +147,23 @@ func (v *rival) thaw() {
 // first goes on, none of its writes is accepted, nothing is rented twice or lost,
 // and it stops by itself.
 func TestRivals(t *testing.T) {
-	played := 0
+	played, quiet := 0, 0
 	for n := range rounds(20, 2000, 12*time.Minute) {
-		t.Run(fmt.Sprintf("seed %d", n), func(t *testing.T) { rivals(t, n) })
+		t.Run(fmt.Sprintf("seed %d", n), func(t *testing.T) {
+			if !rivals(t, n) {
+				quiet++
+			}
+		})
 		played++
 	}
-	t.Logf("%d schedules", played)
+	t.Logf("%d schedules, %d of them with nothing to write for the next leader", played, quiet)
+	if *seed == 0 && quiet*4 > played {
+		t.Errorf("%d of %d schedules say nothing", quiet, played)
+	}
 }
 
-func rivals(t *testing.T, seed uint64) {
+// rivals plays one schedule, and reports whether more than one leader wrote.
+func rivals(t *testing.T, seed uint64) bool {
 	t.Helper()
 	r := &rivalry{t: t, writers: map[int64]map[int]bool{}}
 	chance := rand.New(rand.NewPCG(seed, 11))
@@ -182,6 +190,7 @@ func rivals(t *testing.T, seed uint64) {
 		}
 		r.judge()
 	})
+	return len(r.writers) > 1
 }
 
 // takeover is one change of leaders.
@@ -269,8 +278,5 @@ func (r *rivalry) judge() {
 		if len(lives) > 1 {
 			r.t.Errorf("lives %v have written in epoch %d", lives, epoch)
 		}
-	}
-	if len(r.writers) < 2 {
-		r.t.Errorf("%d leaders have written", len(r.writers))
 	}
 }

@@ -92,7 +92,10 @@ func (c *Checker) statesFollowTheTable(s *Sight) {
 func (c *Call) stores() bool { return c.Port == "Store" || c.Port == "Writer" || c.Port == "Rentals" }
 
 // reads are the calls to a store that write nothing.
-var reads = []string{"StoreID", "Epoch", "Live", "Balances", "Marks", "Rental"}
+var reads = []string{"StoreID", "Epoch", "Live", "Balances", "Marks", "Rental", "Given"}
+
+// Reads reports whether a call to a store of that name writes nothing.
+func Reads(method string) bool { return slices.Contains(reads, method) }
 
 // onlyTheNewestEpochWrites is I24: once a bridge has taken over a store, no
 // write of one before is accepted.
@@ -103,7 +106,7 @@ func (c *Checker) onlyTheNewestEpochWrites(s *Sight) {
 	}
 	for i := range s.Calls {
 		w := &s.Calls[i]
-		if !w.stores() || w.Err != nil || w.Epoch == 0 || slices.Contains(reads, w.Method) {
+		if !w.stores() || w.Err != nil || w.Epoch == 0 || Reads(w.Method) {
 			continue
 		}
 		if w.Epoch < newest && !w.Begun.Before(since) {
