@@ -8,12 +8,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(50) // as the daemon does
 	debug.SetMemoryLimit(420 << 20)
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // BenchmarkCycle is one look of which the reading of the queue is a part: when

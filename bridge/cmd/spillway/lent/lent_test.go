@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"spillway.sh/spillway/bridge/cloud/plugin/host/hosttest"
 	"spillway.sh/spillway/bridge/sandbox"
 	"spillway.sh/spillway/slurm/slurmtest"
@@ -31,10 +33,13 @@ func TestMain(m *testing.M) {
 	}
 	code := 1
 	if err == nil {
-		code = m.Run()
+		if code = m.Run(); code == 0 {
+			err = goleak.Find()
+		}
 	}
 	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
-		fmt.Fprintln(os.Stderr, "build the binary under test:", err)
+		fmt.Fprintln(os.Stderr, "before or after the tests:", err)
+		code = 1
 	}
 	os.Exit(code)
 }
