@@ -156,8 +156,9 @@ func (p *past) follow(c *Call) {
 
 // list counts the lists that show or lack each machine.
 func (p *past) list(c *Call, l *list) {
+	// Between two looks there may be many; what one of them settled stands on the list before it.
 	kept := append(p.lists[c.Of], *l)
-	p.lists[c.Of] = kept[max(0, len(kept)-8):]
+	p.lists[c.Of] = slices.DeleteFunc(kept, func(k list) bool { return len(kept) > 8 && c.Ended.Sub(k.ended) > 5*time.Minute })
 	for i := range c.Listing.Instances {
 		in := &c.Listing.Instances[i]
 		m := p.machine(in.ID)

@@ -52,6 +52,13 @@ var sound = map[string]map[string]func(*tale){
 		"a machine that never ran": func(l *tale) {
 			l.from(releasing, func(s *Sight) { s.Machines[0].State = wire.StateError })
 		},
+		"many lists came after the one it was settled by": func(l *tale) {
+			last := *l.method(settled, "List")
+			for range 20 {
+				last.Begun, last.Ended = last.Begun.Add(time.Millisecond), last.Ended.Add(time.Millisecond)
+				l.sights[settled].Calls = append(l.sights[settled].Calls, last)
+			}
+		},
 	},
 	"I7": {"somebody else's machine is left alone": func(l *tale) {
 		l.stray(created, "i-8", "")
