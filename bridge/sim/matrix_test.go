@@ -291,8 +291,9 @@ func (d *drama) jobs() {
 	d.w.Submit(slurmctl.Job{Name: "gang", User: "cem", Account: "p3", Nodes: 4, CPUs: 16, Work: 45 * time.Minute, Limit: limit, Restartable: true})
 }
 
-// perform plays the story once.
-func perform(t *testing.T, name string, seed uint64, bring func(*drama)) {
+// perform plays the story once, and reports whether the fault came: where a world
+// has nothing that it could befall, such as a spot machine, it does not.
+func perform(t *testing.T, name string, seed uint64, bring func(*drama)) bool {
 	t.Helper()
 	d := &drama{t: t, seed: seed, calls: map[string]int{}, hooks: map[string][]func(){}, pools: map[string]bool{}, rentals: map[bridge.RentalID]bridge.Rental{}}
 	setup := sim.Setup{
@@ -311,12 +312,13 @@ func perform(t *testing.T, name string, seed uint64, bring func(*drama)) {
 		if err := w.Play(ctx); err != nil {
 			t.Error(err)
 		}
-		if len(unhit) > 0 || d.sets == 0 {
+		if len(unhit) > 0 {
 			t.Errorf("faults that never came: %v; %d were set", unhit, d.sets)
 		}
 		d.served(name)
 		d.bounded(int(w.Engine.Health().Cycles))
 	})
+	return d.sets > 0
 }
 
 // served holds that every job was done in the end, whatever went wrong, but one
@@ -347,9 +349,14 @@ func TestFaultMatrix(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(ailments)) {
 		for _, call := range slices.Sorted(maps.Keys(ailments[name].on)) {
 			t.Run(name+"/"+call, func(t *testing.T) {
+				before := played
 				for n := range rounds(1, 50, 12*time.Second) {
-					perform(t, name, n, ailments[name].on[call])
-					played++
+					if perform(t, name, n, ailments[name].on[call]) {
+						played++
+					}
+				}
+				if played == before {
+					t.Error("the fault never came")
 				}
 			})
 		}
