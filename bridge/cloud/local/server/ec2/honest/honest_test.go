@@ -97,9 +97,7 @@ func (v *visitor) walk(t *testing.T, s *step) *told {
 		if s.secret == "" {
 			v.sdk.do(t, l)
 		}
-		if s.op == "RunInstances" {
-			v.boot(t)
-		}
+		v.rest(t, s.op)
 		v.desk.take()
 		return nil
 	}
@@ -108,8 +106,8 @@ func (v *visitor) walk(t *testing.T, s *step) *told {
 	if short {
 		out.Status = 0 // it does not say
 	}
-	if s.op == "RunInstances" && r.Code == "" {
-		v.boot(t)
+	if r.Code == "" {
+		v.rest(t, s.op)
 	}
 	if r.Code != s.want {
 		t.Errorf("%s: %s: %q %s, want %q", who.name(), s.name, r.Code, r.Message, s.want)
@@ -118,14 +116,18 @@ func (v *visitor) walk(t *testing.T, s *step) *told {
 	return out
 }
 
-// boot waits until all machines run, so that everybody is shown the same.
-func (v *visitor) boot(t *testing.T) {
+// rest waits until no machine is on its way up or down any more, so that everybody
+// is shown the same, however slow they are.
+func (v *visitor) rest(t *testing.T, op string) {
 	t.Helper()
-	pending := json.RawMessage(`{"Filters": [{"Name": "instance-state-name", "Values": ["pending"]}]}`)
+	if op != "RunInstances" && op != "TerminateInstances" {
+		return
+	}
+	pending := json.RawMessage(`{"Filters": [{"Name": "instance-state-name", "Values": ["pending", "shutting-down"]}]}`)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		r := v.sdk.do(t, line{Service: "ec2", Op: "DescribeInstances", Region: region, Endpoint: v.desk.url, Params: pending})
 		if r.Code != "" || time.Now().After(end) {
-			t.Fatalf("machines are pending: %+v", r)
+			t.Fatalf("machines are on their way: %+v", r)
 		}
 		if all, _ := r.Answer["Reservations"].([]any); len(all) == 0 {
 			break
