@@ -10,7 +10,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 
 # The time that any one package may take, real servers included, and one that starts none.
-SLOW_TIME  := 20m
+SLOW_TIME  := 40m
 QUICK      := ./bridge ./bridge/ledger/... ./bridge/store/... ./bridge/engine/... ./bridge/enrol/... ./bridge/desk/... ./bridge/config/... ./bridge/sim/... \
 	./policies/... ./bridge/report/... ./bot/card ./bot/say ./bot/words
 QUICK_TIME := 10m

@@ -132,16 +132,20 @@ func (d *desk) note(next http.Handler) http.Handler {
 		a.Action, a.Said = words(r.Header.Get("X-Amz-Target"), body)
 		kept := httptest.NewRecorder()
 		next.ServeHTTP(kept, r)
+		d.write(a, kept) // before the answer goes out: who has it may look at once
 		maps.Copy(out.Header(), kept.Header())
 		out.WriteHeader(kept.Code)
 		_, _ = out.Write(kept.Body.Bytes()) // A client that is gone is no concern.
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.asked = append(d.asked, a)
-		if a.Action == "RunInstances" && kept.Code == http.StatusOK {
-			d.bodies = append(d.bodies, kept.Body.String())
-		}
 	})
+}
+
+func (d *desk) write(a asked, kept *httptest.ResponseRecorder) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = append(d.asked, a)
+	if a.Action == "RunInstances" && kept.Code == http.StatusOK {
+		d.bodies = append(d.bodies, kept.Body.String())
+	}
 }
 
 // words are what a body says, in order, whichever way it was written.
