@@ -18,10 +18,11 @@ import (
 // How many seeds are played, for how long each, and the time that all of them may
 // take. In soak the time decides, and how many it was is logged.
 const (
-	pushSeeds, pushLength = 12, 48 * time.Hour
-	pushBudget            = 75 * time.Second
-	soakSeeds, soakLength = 10_000, 7 * 24 * time.Hour
-	soakBudget            = 40 * time.Minute
+	seedLength = 48 * time.Hour
+	pushSeeds  = 12
+	pushBudget = 75 * time.Second
+	soakSeeds  = 10_000
+	soakBudget = 40 * time.Minute
 )
 
 // rounds counts seeds: to push on a push, or as far as a long run comes; with
@@ -35,20 +36,20 @@ func rounds(push, long uint64, most time.Duration) iter.Seq[uint64] {
 
 // TestSim plays worlds in which everything goes wrong that can.
 func TestSim(t *testing.T) {
-	seeds, length, end := uint64(pushSeeds), pushLength, time.Now().Add(pushBudget)
+	seeds, end := uint64(pushSeeds), time.Now().Add(pushBudget)
 	if soak.Long() {
-		seeds, length, end = soakSeeds, soakLength, soak.Until(soakBudget)
+		seeds, end = soakSeeds, soak.Until(soakBudget)
 	}
 	if *seed != 0 {
-		playSeed(t, *seed, length, nil)
+		playSeed(t, *seed, seedLength, nil)
 		return
 	}
 	begun, done, days, busy := time.Now(), uint64(0), 0.0, cpu()
 	for n := uint64(1); n == 1 || n <= seeds && time.Now().Before(end); n++ {
-		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { days += playSeed(t, n, length, nil).span.Hours() / 24 })
+		t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { days += playSeed(t, n, seedLength, nil).span.Hours() / 24 })
 		done++
 	}
-	t.Logf("%d of %d seeds of %s, %s each; %.2f s of one core for each simulated day", done, seeds, length,
+	t.Logf("%d of %d seeds of %s, %s each; %.2f s of one core for each simulated day", done, seeds, seedLength,
 		(time.Since(begun) / time.Duration(done)).Round(time.Millisecond), (cpu()-busy).Seconds()/days)
 }
 

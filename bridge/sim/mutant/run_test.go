@@ -52,8 +52,13 @@ func TestMutants(t *testing.T) {
 			}
 		}
 	}
-	table := map[string]outcome{}
-	for _, m := range chosen {
+	table, end := map[string]outcome{}, soak.Until(time.Hour)
+	for i, m := range chosen {
+		if time.Now().After(end) {
+			t.Logf("%d of %d ran in the time there was", i, len(chosen))
+			chosen = chosen[:i]
+			break
+		}
 		if passed[m.tests] {
 			t.Run(m.name, func(t *testing.T) { table[m.name] = judge(t, m) })
 		}
