@@ -21,7 +21,7 @@ const (
 
 // usual are the cheapest and the dearest GPU of each family on demand, in
 // thousandths of a dollar an hour, from public price lists of three clouds:
-// testdata/prices has them with their sources, and the test works these out.
+// prices has them with their sources, and the test works these out.
 // Families that are not here are judged by what else is on offer.
 var usual = map[string]struct{ low, high int64 }{
 	"a10":        {1226, 4476},

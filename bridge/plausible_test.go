@@ -25,7 +25,7 @@ type listedPrice struct {
 
 func listedPrices(t *testing.T) []listedPrice {
 	t.Helper()
-	f, err := os.Open("testdata/prices/prices.csv")
+	f, err := os.Open("prices/prices.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

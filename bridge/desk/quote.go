@@ -29,6 +29,9 @@ type QuoteAnswer struct {
 	Offers     []Quoted       `json:"offers"`
 	Compared   []Compared     `json:"compared"` // the same as a choice for a job weighs them, the best first
 	Budgets    []Balance      `json:"budgets"`  // of the account, widest first
+	// Listed are shipped price lists of other providers, to compare with: nothing is
+	// rented at them.
+	Listed []bridge.ListPrice `json:"listed,omitempty"`
 	// Why nothing fits, when Offers is empty.
 	Why string `json:"why,omitempty"`
 	// Local is what the local queue would do instead; nil while it is not seen.
@@ -104,10 +107,24 @@ func (d *Desk) Quote(ctx context.Context, p Person, q QuoteRequest) (QuoteAnswer
 		a.Local = d.local(&req.snap, req.cluster)
 	}
 	d.keepQuote(p, req, &a)
+	a.Listed = listPrices(req, quotes)
 	if len(quotes) == 0 {
 		a.Why = q.Lang.Wrong(nothingFits(req))
 	}
 	return a, nil
+}
+
+// listPrices are those of machines like the first that is offered, or of eight
+// GPUs of the kind that is wished for where none is.
+func listPrices(req *request, quotes []Quoted) []bridge.ListPrice {
+	gpu, gpus := req.wish.GPUType, 8
+	if len(quotes) > 0 {
+		gpu, gpus = quotes[0].Shape.GPUType, quotes[0].Shape.GPUs
+	}
+	if gpu == "" || gpus == 0 {
+		return nil
+	}
+	return bridge.ListPrices(gpu, gpus)
 }
 
 // understand reads the words, fills in what the job or the asker's account

@@ -126,7 +126,7 @@ func (c *deskListCmd) Run(a *app) error {
 	for i := range orders {
 		rows = append(rows, deskRows(&orders[i])...)
 	}
-	return c.print(a, map[string]any{"orders": slices.Concat([]desk.Order{}, orders), "letters": slices.Concat([]desk.Letter{}, letters)}, func(p *page) {
+	return c.print(a, map[string]any{"orders": append([]desk.Order{}, orders...), "letters": append([]desk.Letter{}, letters...)}, func(p *page) {
 		p.table("TICKET\tSTATUS\tMACHINE\tTYPE\tADDRESS\tPHASE\tUNTIL\tSAID", rows)
 		for i := range letters {
 			p.line("Letter %s is not taken: %s", letters[i].ID, letters[i].Outbox.Said)

@@ -62,7 +62,7 @@ At most is what would be held: the dearest price over the whole time, boot inclu
 
 JSON keys: id, good_until, at, understood, cluster, account, duration_seconds, offers[] (pool, machines, shape, rate,
 expected, at_most, boot_seconds, outcome (at-once, ask, refused), why, text, over, billing), compared[] (as in explain),
-budgets[], why,
+listed[] (cloud, type, gpu, gpus, market, low, high, as_of), budgets[], why,
 local{cluster, source (scheduler, queue), at, job, start, waiting, oldest_seconds}.`
 }
 
@@ -82,6 +82,7 @@ func sayQuote(p *page, q *desk.QuoteAnswer) {
 	p.line("")
 	if len(q.Offers) == 0 {
 		p.line("Nothing: %s.", q.Why)
+		sayListed(p, q.Listed)
 		return
 	}
 	var rows []string
@@ -105,6 +106,7 @@ func sayQuote(p *page, q *desk.QuoteAnswer) {
 		}
 	}
 	sayCompared(p, q.Compared)
+	sayListed(p, q.Listed)
 	sayBudgets(p, q.Budgets)
 	if q.Local != nil {
 		p.line("")
@@ -114,6 +116,25 @@ func sayQuote(p *page, q *desk.QuoteAnswer) {
 		p.line("")
 		p.line("Rent the first: spillway rent %s", q.Understood)
 	}
+}
+
+// sayListed says what public price lists have for the same, old as they are.
+func sayListed(p *page, list []bridge.ListPrice) {
+	if len(list) == 0 {
+		return
+	}
+	var rows []string
+	for i := range list {
+		l := &list[i]
+		hour := bridge.Money(l.Low).String()
+		if l.High != l.Low {
+			hour += " to " + bridge.Money(l.High).String()
+		}
+		rows = append(rows, row(l.Cloud, l.Type, fmt.Sprintf("%d x %s", l.GPUs, l.GPU), string(l.Market), hour, l.As))
+	}
+	p.line("")
+	p.line("By public price lists, to compare; nothing is rented at them:")
+	p.table("PROVIDER\tTYPE\tEACH HAS\tMARKET\tEACH HOUR\tLIST OF", rows)
 }
 
 func outcome(o *desk.Quoted) string {
