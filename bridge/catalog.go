@@ -48,13 +48,12 @@ func (d *Decider) takeOffers(s *Snapshot) *catalog {
 		c.offers = append(c.offers, &s.Offers[i])
 	}
 	slices.SortFunc(c.offers, compareOffers)
-	down := newDowns(s)
 	boots := make([]time.Duration, 0, len(c.offers))
 	losses := newLosses(s)
 	for _, o := range c.offers {
 		c.pools = append(c.pools, o.Pool)
 		c.reserved = c.reserved || o.Pool.Market == Reserved
-		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: down.until(o.Pool), stock: o.Available, loss: losses.of(o), moves: losses.moves(o), left: o.left(s.Now), holds: o.lastsHash(s.Now)})
+		c.state = append(c.state, offerState{hw: d.hardware.number(o), fresh: o.Fresh(s.Now), down: losses.downs.until(o.Pool), stock: o.Available, loss: losses.of(o), moves: losses.moves(o), left: o.left(s.Now), holds: o.lastsHash(s.Now)})
 		boots = append(boots, o.Boot)
 	}
 	for i := range c.state {
@@ -249,8 +248,8 @@ func joined[S ~string](words []S) string {
 
 func (c *catalog) newView(t *Terms, rule marketRule, currency Currency, slow time.Duration) *view {
 	v := &view{version: c.version, terms: t, rule: rule, currency: currency, slow: slow, markets: c.markets(t, rule)}
-	for _, o := range c.offers {
-		if len(t.Attributes) > 0 {
+	if len(t.Attributes) > 0 {
+		for _, o := range c.offers {
 			v.lasts = append(v.lasts, o.lasts(t.Attributes, c.now))
 		}
 	}

@@ -151,7 +151,7 @@ func (l *look) price(b *batch, t *Terms, i, gangs int) (pick, bool) {
 // expected to make the job go on elsewhere.
 func (l *look) egress(b *batch, t *Terms, i, gangs int) int64 {
 	price := l.catalog.offers[i].Egress.Micro
-	if price <= 0 || t.DataGiB <= 0 && t.CheckpointGiB <= 0 {
+	if price <= 0 || !t.moves() {
 		return 0
 	}
 	data := scaled(max(t.DataGiB, 0), price, 1)
