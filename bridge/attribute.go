@@ -87,7 +87,7 @@ func (l *look) hours() {
 // time, with the fact in words; empty if it does.
 func (o *Offer) Suits(t *Terms, until time.Time) (Reason, string) {
 	if w, lacks := o.Lacks(t.Attributes, until); lacks {
-		return ReasonLacks, o.Pool.Cloud + " does not have " + w + " until the rental would end"
+		return ReasonLacks, lacking(o, w)
 	}
 	if !o.Network.Holds(t.Network) {
 		return ReasonNetwork, tooSlow(o, t)

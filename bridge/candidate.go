@@ -108,9 +108,8 @@ func (l *look) candidate(b *batch, t *Terms, i, gangs int) Candidate {
 	}
 	if ok {
 		c.Gangs = p.gangs
-		c.Machines = max(c.Machines, ceilDiv(p.gangs*int(b.key.nodes), slots(&o.Shape, b.shape)))
-		if b.key.nodes > 1 {
-			c.Machines = b.least(t)
+		if b.key.nodes <= 1 {
+			c.Machines = max(c.Machines, ceilDiv(p.gangs, slots(&o.Shape, b.shape)))
 		}
 	}
 	life, whole := l.lifeOn(b, t, i)
@@ -141,34 +140,15 @@ func (c *Candidate) time(o *Offer, life, run time.Duration) {
 	c.Early = c.Paid - stepped
 }
 
-// whyNot is the fact behind a reason, in words.
+// whyNot is the fact behind a reason, in words: of a pool that is down, too.
 func (l *look) whyNot(b *batch, t *Terms, i int, why Reason) string {
-	o := l.catalog.offers[i]
-	switch why {
-	case ReasonLacks:
-		return l.lacking(b, t, i)
-	case ReasonNetwork:
-		return tooSlow(o, t)
-	case ReasonImplausible:
-		return o.BarWhy
-	case ReasonLate:
-		return tooLate(o, b.view.slow)
-	case ReasonTooDear:
-		return tooDear(o, t)
-	case ReasonNoPrice:
-		return "the latest price is of " + o.SampledAt.UTC().Format(time.RFC3339)
-	case ReasonEndsFirst:
-		return "the contract ends at " + o.Until.UTC().Format(time.RFC3339)
-	case ReasonPoolsDown:
-		if down := l.catalog.state[i].down; !down.IsZero() {
-			return "it is asked again at " + down.UTC().Format(time.RFC3339)
-		}
-		return cmp.Or(o.Limited, "too few machines are left")
-	case ReasonNoBudget, ReasonNoExchange, ReasonOldExchange:
-		return "the offer is in " + string(o.Rate.Currency) + ", the budget in " + string(b.view.currency)
-	default: // the reason says it
-		return ""
+	if why != ReasonPoolsDown {
+		return l.fact(b, t, i, why)
 	}
+	if down := l.catalog.state[i].down; !down.IsZero() {
+		return "it is asked again at " + down.UTC().Format(time.RFC3339)
+	}
+	return cmp.Or(l.catalog.offers[i].Limited, "too few machines are left")
 }
 
 // compareCandidates puts what may be bought first, in the order of choice.

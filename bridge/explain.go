@@ -18,31 +18,21 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 		return l.explainMisfit(b, t)
 	}
 	o := l.catalog.offers[at]
-	v := &Verdict{Kind: Wait, Why: why, Pool: &l.catalog.pools[at]}
+	v := &Verdict{Kind: Wait, Why: why, Pool: &l.catalog.pools[at], Detail: l.fact(b, t, at, why)}
 	// A worst case that does not fit in 64 bits is not shown.
 	life, _ := l.lifeOn(b, t, at)
 	v.Cost, _ = o.Billing().Worst(ceiling(o, t), life, b.least(t))
 	switch v.Why {
 	case ReasonPoolsDown:
 		v.Until = until
-	case ReasonLacks:
-		v.Kind, v.Cost, v.Detail = Never, Money{}, l.lacking(b, t, at)
-	case ReasonNetwork:
-		v.Kind, v.Cost, v.Detail = Never, Money{}, tooSlow(o, t)
-	case ReasonImplausible:
-		v.Cost, v.Detail = Money{}, o.BarWhy
-	case ReasonLate:
-		v.Kind, v.Detail = Never, tooLate(o, b.view.slow)
+	case ReasonLacks, ReasonNetwork:
+		v.Kind, v.Cost = Never, Money{}
+	case ReasonImplausible, ReasonNoExchange, ReasonOldExchange:
+		v.Cost = Money{}
+	case ReasonLate, ReasonTooDear:
+		v.Kind = Never
 	case ReasonAhead:
 		v.Detail = "the last machines in stock go to jobs ahead of it"
-	case ReasonNoPrice:
-		v.Detail = "the latest price is of " + o.SampledAt.UTC().Format(time.RFC3339)
-	case ReasonNoExchange, ReasonOldExchange:
-		v.Cost, v.Detail = Money{}, fmt.Sprintf("the offer is in %s, the budget in %s", o.Rate.Currency, b.view.currency)
-	case ReasonNoBudget:
-		v.Detail = fmt.Sprintf("the offer is in %s, the budget in %s", o.Rate.Currency, b.view.currency)
-	case ReasonTooDear:
-		v.Kind, v.Detail = Never, tooDear(o, t)
 	case ReasonNotRestartable:
 		v.Kind, v.Detail = Never, "only spot would do, and the scheduler may not requeue it"
 	case ReasonNoCheckpoint:
@@ -51,11 +41,9 @@ func (l *look) explain(b *batch, t *Terms) *Verdict {
 		v.Kind, v.Detail = Never, "only spot would do, and its checkpoints are further apart than "+t.Checkpoint.MaxAge.String()
 	case ReasonAheadOfPace:
 		v.Detail = "no spot machine is to be had, and it can still wait for one"
-	case ReasonEndsFirst:
-		v.Detail = "the contract ends at " + o.Until.UTC().Format(time.RFC3339)
 	case ReasonNoOffer:
 		v.Kind, v.Detail = Never, "what would fit is in no cloud, region or market that policy allows"
-	default: // nearness has no other
+	default: // the fact says it
 	}
 	return v.ofClass(t)
 }
@@ -110,12 +98,35 @@ func (l *look) bars(b *batch, t *Terms, i int) Reason {
 	return ReasonPoolsDown
 }
 
-// lacking names what policy asks of a provider and it does not have for long
-// enough: it is counted in whole hours.
-func (l *look) lacking(b *batch, t *Terms, i int) string {
+// fact is what stands behind a reason that is about the offer itself, in words;
+// empty where the reason says it all.
+func (l *look) fact(b *batch, t *Terms, i int, why Reason) string {
 	o := l.catalog.offers[i]
-	w, _ := o.Lacks(t.Attributes, l.s.Now.Add(needOf(t, b.limit)+o.Boot+time.Hour))
-	return o.Pool.Cloud + " does not have " + w + " until the rental would end"
+	switch why {
+	case ReasonLacks: // it is counted in whole hours
+		w, _ := o.Lacks(t.Attributes, l.s.Now.Add(needOf(t, b.limit)+o.Boot+time.Hour))
+		return lacking(o, w)
+	case ReasonNetwork:
+		return tooSlow(o, t)
+	case ReasonImplausible:
+		return o.BarWhy
+	case ReasonLate:
+		return tooLate(o, b.view.slow)
+	case ReasonTooDear:
+		return tooDear(o, t)
+	case ReasonNoPrice:
+		return "the latest price is of " + o.SampledAt.UTC().Format(time.RFC3339)
+	case ReasonEndsFirst:
+		return "the contract ends at " + o.Until.UTC().Format(time.RFC3339)
+	case ReasonNoBudget, ReasonNoExchange, ReasonOldExchange:
+		return fmt.Sprintf("the offer is in %s, the budget in %s", o.Rate.Currency, b.view.currency)
+	default:
+		return ""
+	}
+}
+
+func lacking(o *Offer, attribute string) string {
+	return o.Pool.Cloud + " does not have " + attribute + " until the rental would end"
 }
 
 func tooSlow(o *Offer, t *Terms) string {
