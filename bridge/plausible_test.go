@@ -1,10 +1,8 @@
 package bridge
 
 import (
-	"encoding/csv"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// listedPrice is one line of the committed price lists.
+// listedPrice is one line of the shipped price lists.
 type listedPrice struct {
 	family    string
 	spot      bool
@@ -23,28 +21,11 @@ type listedPrice struct {
 	zero      bool
 }
 
-func listedPrices(t *testing.T) []listedPrice {
-	t.Helper()
-	f, err := os.Open("prices/prices.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close() //nolint:errcheck // It is only read.
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+func listedPrices() []listedPrice {
 	var out []listedPrice
-	for _, row := range rows[1:] {
-		number := func(s string) float64 {
-			v, err := strconv.ParseFloat(s, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return v
-		}
-		units := number(row[3]) * float64(perDollar[Currency(row[5])])
-		out = append(out, listedPrice{row[2], row[4] == "spot", number(row[6]) / units, number(row[7]) / units, number(row[6]) == 0})
+	for _, p := range lists() {
+		units := float64(p.GPUs) * float64(perDollar[p.Low.Currency]) * float64(Micro)
+		out = append(out, listedPrice{p.GPU, p.Market == Spot, float64(p.Low.Micro) / units, float64(p.High.Micro) / units, p.Low.Micro == 0})
 	}
 	return out
 }
@@ -54,7 +35,7 @@ func listedPrices(t *testing.T) []listedPrice {
 func TestUsualPricesAreThoseOfTheLists(t *testing.T) {
 	type span = struct{ low, high int64 }
 	want, zeros := map[string]span{}, 0
-	for _, p := range listedPrices(t) {
+	for _, p := range listedPrices() {
 		if p.zero {
 			zeros++
 			continue

@@ -1,8 +1,10 @@
 package bridge
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -56,7 +58,7 @@ func ListPrices(gpu string, gpus int) []ListPrice {
 		}
 	}
 	slices.SortFunc(out, func(a, b ListPrice) int {
-		return strings.Compare(fmt.Sprintf("%020d%s", a.dollars(), a.Cloud), fmt.Sprintf("%020d%s", b.dollars(), b.Cloud))
+		return cmp.Or(cmp.Compare(a.dollars(), b.dollars()), strings.Compare(a.Cloud, b.Cloud))
 	})
 	return out
 }
@@ -79,11 +81,8 @@ func readPriceLists(text string) ([]ListPrice, error) {
 			return nil, fmt.Errorf("read price list of %s: %w", row[1], err)
 		}
 		low, err := strconv.ParseFloat(row[6], 64)
-		if err != nil {
-			return nil, fmt.Errorf("read price list of %s: %w", row[1], err)
-		}
-		high, err := strconv.ParseFloat(row[7], 64)
-		if err != nil {
+		high, err2 := strconv.ParseFloat(row[7], 64)
+		if err := errors.Join(err, err2); err != nil {
 			return nil, fmt.Errorf("read price list of %s: %w", row[1], err)
 		}
 		rate := func(v float64) Rate { return Rate{int64(math.Round(v * float64(Micro))), currency} }
