@@ -41,15 +41,12 @@ func GPUOf(vendorName string, memoryMiB int64) (GPU, bool) {
 		g.MemoryMiB = max(memoryMiB, 0)
 		return g, true
 	}
+	if memoryMiB <= 0 {
+		memoryMiB = gib << 10
+	}
 	switch {
 	case memoryMiB > 0:
 		v := m.nearest(memoryMiB)
-		if v == nil {
-			return GPU{}, false
-		}
-		g.Name, g.MemoryMiB = v.name, v.gib<<10
-	case gib > 0:
-		v := m.nearest(gib << 10)
 		if v == nil {
 			return GPU{}, false
 		}
