@@ -24,15 +24,11 @@ func withdrawals(s *Snapshot, pending map[string]waiting) []RentalID {
 	return out
 }
 
-// Returns are the rentals, or machines of them, to give back: past their end,
+// returns are the rentals, or machines of them, to give back: past their end,
 // broken gangs, demand gone before admission, and idle ones at the end of what
 // is paid. needed names rentals that pending demands are served by; they are
 // kept. Only an expired rental is returned while a job runs on it, and only
 // that is decided on a stale view.
-func Returns(s *Snapshot, needed map[RentalID]bool) []Return {
-	return returns(s, needed, pendingJobs(s))
-}
-
 func returns(s *Snapshot, needed map[RentalID]bool, pending map[string]waiting) []Return {
 	var out []Return
 	queues := map[string]*occupancy{}
