@@ -98,31 +98,12 @@ func (b *bench) create(l bridge.Launch) []bridge.Instance {
 
 func (b *bench) running(l bridge.Launch, h bridge.Handle) []bridge.Instance {
 	b.Helper()
-	var got []bridge.Instance
-	b.await("all machines run", func() bool {
-		var err error
-		if got, err = b.cloud.Observe(b.Context(), l, h); err != nil {
-			b.Fatalf("observe: %v", err)
-		}
-		return len(got) == l.Count && !slices.ContainsFunc(got, func(m bridge.Instance) bool { return m.State != bridge.InstanceRunning })
-	})
-	return got
+	return Running(b.T, b.p.Patience, b.cloud, l, h)
 }
 
-// await polls until a thing is so, or fails when patience ends.
 func (b *bench) await(what string, done func() bool) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), b.p.Patience)
-	defer cancel()
-	pause := time.NewTicker(b.p.pause())
-	defer pause.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			b.Fatalf("after %s still not: %s", b.p.Patience, what)
-		case <-pause.C:
-		}
-	}
+	Await(b.T, b.p.Patience, what, done)
 }
 
 // list is a complete listing.
@@ -192,7 +173,7 @@ func (b *bench) giveBack(store, cluster string) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(b.p.pause()):
+		case <-time.After(pause(b.p.Patience)):
 		}
 	}
 	b.Errorf("it is not certain that no machine of store %s is left", store)

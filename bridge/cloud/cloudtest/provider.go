@@ -131,8 +131,3 @@ func (p *Provider) tests() map[string]func(*bench) {
 	}
 	return tests
 }
-
-// pause is the time between two looks at the cloud.
-func (p *Provider) pause() time.Duration {
-	return min(max(p.Patience/1000, 10*time.Millisecond), 5*time.Second)
-}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"spillway.sh/spillway/bridge"
+	"spillway.sh/spillway/bridge/cloud/cloudtest"
 	"spillway.sh/spillway/bridge/cloud/cloudtest/killed"
 	"spillway.sh/spillway/bridge/cloud/local"
 	"spillway.sh/spillway/bridge/cloud/local/server"
@@ -182,16 +183,13 @@ func (r *rig) launch(count int, zone string, market bridge.Market) bridge.Launch
 	return l
 }
 
+// patience is the longest that anything of the rig's may take.
+const patience = 15 * time.Second
+
 // await polls until a thing is so.
 func (r *rig) await(what string, done func() bool) {
 	r.Helper()
-	deadline := time.Now().Add(15 * time.Second)
-	for !done() {
-		if time.Now().After(deadline) {
-			r.Fatalf("still not: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	cloudtest.Await(r, patience, what, done)
 }
 
 // running creates machines and waits until they run.
@@ -201,19 +199,7 @@ func (r *rig) running(l bridge.Launch) []bridge.Instance {
 	if err != nil {
 		r.Fatal(err)
 	}
-	var got []bridge.Instance
-	r.await("machines run", func() bool {
-		if got, err = r.cloud.Observe(r.Context(), l, h); err != nil {
-			r.Fatal(err)
-		}
-		for _, m := range got {
-			if m.State != bridge.InstanceRunning {
-				return false
-			}
-		}
-		return len(got) == l.Count
-	})
-	return got
+	return cloudtest.Running(r, patience, r.cloud, l, h)
 }
 
 // list is whatever a listing of our store says.

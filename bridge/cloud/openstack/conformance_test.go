@@ -139,17 +139,7 @@ func launchOf(c *openstack.Cloud, zone, flavor string, count int) bridge.Launch 
 // await polls until a thing is so.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	pause := time.NewTicker(500 * time.Millisecond)
-	defer pause.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("after %s still not: %s", patience, what)
-		case <-pause.C:
-		}
-	}
+	cloudtest.Await(t, patience, what, done)
 }
 
 func wantError(t *testing.T, err error, kind bridge.CloudErrorKind, code, says string) {
